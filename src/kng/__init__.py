@@ -1,0 +1,56 @@
+"""Private statistics by the K-norm gradient mechanism, drawn exactly.
+
+    import kng
+    kng.median(ages, bounds=(0, 120), epsilon=1)
+
+Names load when they are first used, so that ``import kng`` stays quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from kng.core.version import __version__
+
+if TYPE_CHECKING:
+    from kng.core.errors import KngError
+    from kng.core.released import Release
+    from kng.estimators import mean, median, quantile
+    from kng.ledger import Ledger
+    from kng.mechanisms import KNG, Exponential, KNorm
+
+_HOMES = {
+    "Exponential": "kng.mechanisms",
+    "KNG": "kng.mechanisms",
+    "KNorm": "kng.mechanisms",
+    "KngError": "kng.core.errors",
+    "Ledger": "kng.ledger",
+    "Release": "kng.core.released",
+    "mean": "kng.estimators",
+    "median": "kng.estimators",
+    "quantile": "kng.estimators",
+}
+
+__all__ = [
+    "KNG",
+    "Exponential",
+    "KNorm",
+    "KngError",
+    "Ledger",
+    "Release",
+    "__version__",
+    "mean",
+    "median",
+    "quantile",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kng' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,1 @@
+"""Exact numbers, public facts and the protocols that every part follows."""

@@ -1,0 +1,121 @@
+"""Random bits as whole numbers. The only file that may touch a random generator.
+
+Three sources with one method, ``take(k)``: k uniform bits as an integer.
+
+    SystemBits   the operating system's generator; what every real release uses
+    SeededBits   repeatable; a release drawn from it is a `simulation`
+    TapeBits     a given string of bits; tests enumerate all of them
+
+``word`` is how many bits a lazily refined decision asks for at a time. The tape answers one by
+one, so that every decision of a sampler is a branch of a small tree; the samplers are the same.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterable
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from kng.core.errors import SpecError, SpecTypeError
+
+_BLOCK = 4096
+
+
+class SystemBits:
+    """Bits from ``os.urandom``, bought in blocks of 4 KiB.
+
+    A forked child drops what the parent had bought, so that no two processes ever spend the
+    same bits, and a lock keeps two threads from spending the same ones.
+    """
+
+    word = 64
+    seeded = False
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._empty()
+
+    def _empty(self) -> None:
+        self._pool, self._left, self._owner = 0, 0, os.getpid()
+
+    def take(self, k: int) -> int:
+        """Return k fresh uniform bits as an integer."""
+        if self._owner != os.getpid():  # before the lock: it may have been held across the fork
+            self._lock = Lock()
+            self._empty()
+        with self._lock:
+            if k > self._left:
+                size = max(_BLOCK, (k + 7) // 8)
+                self._pool, self._left = int.from_bytes(os.urandom(size)), 8 * size
+            self._left -= k
+            high = self._pool >> self._left
+            self._pool &= (1 << self._left) - 1
+            return high
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SystemBits, ()  # a copy buys its own bits
+
+
+class SeededBits:
+    """Repeatable bits for simulations and tests; never for a release that counts."""
+
+    word = 64
+    seeded = True
+
+    def __init__(self, seed: int) -> None:
+        self._generator = random.Random(seed)
+
+    def take(self, k: int) -> int:
+        """Return the next k bits of the seeded stream."""
+        return self._generator.getrandbits(k) if k else 0
+
+
+class TapeEnd(Exception):  # noqa: N818 - it is a signal, not a fault
+    """The tape ran out; the enumeration goes on with a longer one."""
+
+
+class TapeBits:
+    """A fixed string of bits, read from left to right."""
+
+    word = 1
+    seeded = True
+
+    def __init__(self, tape: Iterable[int]) -> None:
+        self._tape = tuple(tape)
+        self.used = 0
+
+    def take(self, k: int) -> int:
+        """Return the next k bits, or raise TapeEnd."""
+        if self.used + k > len(self._tape):
+            raise TapeEnd
+        value = 0
+        for bit in self._tape[self.used : self.used + k]:
+            value = 2 * value + bit
+        self.used += k
+        return value
+
+
+Bits = SystemBits | SeededBits | TapeBits
+
+
+def bits_of(random_state: Any) -> Bits:
+    """Turn scikit-learn's ``random_state`` into a source of bits; None means the real ones."""
+    if random_state is None:
+        return SystemBits()
+    if isinstance(random_state, TapeBits | SeededBits | SystemBits):
+        return random_state
+    if isinstance(random_state, np.random.Generator):
+        return SeededBits(int(random_state.integers(2**63)))
+    if isinstance(random_state, np.random.RandomState):
+        return SeededBits(int(random_state.randint(2**31)))
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise SpecTypeError(
+            f"random_state must be None or a whole number, got {type(random_state).__name__}."
+        )
+    if random_state < 0:
+        raise SpecError(f"random_state must not be negative, got {random_state}.")
+    return SeededBits(int(random_state))

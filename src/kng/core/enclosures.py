@@ -1,0 +1,54 @@
+"""Rigorous integer enclosures of exp, from Arb's ball arithmetic.
+
+An enclosure at b bits is a pair of integers with ``low <= 2**b * value <= high``. Decisions are
+made only when it decides them; otherwise b grows. The tests check these against the correctly
+rounded ``decimal`` module, which shares no code with Arb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from threading import RLock
+
+from flint import arb, ctx, fmpq
+
+# Arb's working precision is one global number; two threads must not change it under each other.
+_PRECISION = RLock()
+# gamma stays below 0.77 * bits, so its rounding costs fewer than 32 bits, as does everything else.
+_GUARD = 64
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Compute with at least ``bits`` bits inside the block."""
+    with _PRECISION:
+        before = ctx.prec
+        ctx.prec = bits
+        try:
+            yield
+        finally:
+            ctx.prec = before
+
+
+def ball(number: Fraction) -> arb:
+    """Return a ball that holds the rational number, at the precision in force."""
+    return arb(fmpq(number.numerator, number.denominator))
+
+
+def floor_ceil(value: arb, bits: int) -> tuple[int, int]:
+    """Enclose ``2**bits * value`` between two integers; call inside ``precision``."""
+    scaled = value * arb(2) ** bits
+    low, high = scaled.lower().floor(), scaled.upper().ceil()
+    return int(low.unique_fmpz()), int(high.unique_fmpz())
+
+
+def exp_minus(gamma: Fraction, bits: int) -> tuple[int, int]:
+    """Enclose ``2**bits * exp(-gamma)`` for gamma >= 0; never negative, never above 2**bits."""
+    # exp(-gamma) < 2**(-1.3 gamma): so far below the last bit there is nothing to compute.
+    if 13 * gamma > 10 * bits:
+        return 0, 1
+    with precision(bits + _GUARD):
+        low, high = floor_ceil((-ball(gamma)).exp(), bits)
+    return max(low, 0), min(high, 1 << bits)

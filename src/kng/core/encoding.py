@@ -1,0 +1,104 @@
+"""How a record becomes whole numbers: public, and the same for every record.
+
+    k = clamp( round_half_even( (x - low) / step ), 0, last ),     missing -> a public default
+
+All operations are correctly rounded float64 ones, so every engine that follows this line gets the
+same integers. Privacy needs no more than that: the map acts on one record at a time, so
+neighbouring data stay neighbouring (`docs/proofs/lemmas/ingestion.md`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from kng.core.bounds import Bounds
+from kng.core.errors import SpecError
+from kng.core.exact import exact, positive, show
+from kng.core.lattice import Lattice, power_of_two_below
+
+# With at most 2**44 steps, 2**18 records sum to at most 2**62: one batch never overflows an int64,
+# and batches are added as Python integers. This is the whole overflow argument, and it is checked
+# before the charge.
+MOST_STEPS = 2**44
+BATCH_RECORDS = 2**18
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """Bounds, step and default of each column, and the integers they give."""
+
+    bounds: Bounds
+    step: tuple[Fraction, ...]
+    missing: tuple[int, ...]
+
+    @property
+    def last(self) -> tuple[int, ...]:
+        """The largest integer of each column: whole steps between the bounds."""
+        return tuple(
+            int(width // step) for width, step in zip(self.bounds.width, self.step, strict=True)
+        )
+
+    @property
+    def lattice(self) -> Lattice:
+        """The lattice that records live on."""
+        return Lattice(self.bounds.low, self.step, self.last)
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+
+def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) -> Encoding:
+    """Fix the steps and the default of each column from public facts.
+
+    Without a granularity the step is the power of two that cuts a column's range into at least
+    2**bits and fewer than 2**(bits + 1) steps. Without a default a missing entry counts as the
+    middle of its bounds.
+    """
+    columns = len(bounds)
+    if granularity is None:
+        step = tuple(power_of_two_below(width) / 2**bits for width in bounds.width)
+    else:
+        step = tuple(positive(item, "granularity") for item in _each(granularity, columns, bounds))
+    for size, width in zip(step, bounds.width, strict=True):
+        if size > width:
+            raise SpecError(
+                f"granularity must not exceed the range of the bounds, got {show(size)} for a "
+                f"range of {show(width)}."
+            )
+        if width // size > MOST_STEPS:
+            raise SpecError(
+                f"granularity {show(size)} cuts the range {show(width)} into more than 2**44 "
+                "steps; give a larger granularity."
+            )
+    if missing is None:
+        default = [(low + high) / 2 for low, high in zip(bounds.low, bounds.high, strict=True)]
+    else:
+        default = [exact(item, "missing") for item in _each(missing, columns, bounds)]
+    whole = []
+    for value, low, high, size in zip(default, bounds.low, bounds.high, step, strict=True):
+        if not low <= value <= high:
+            raise SpecError(
+                f"missing must lie inside the bounds ({show(low)}, {show(high)}), got "
+                f"{show(value)}."
+            )
+        whole.append(min(round((value - low) / size), int((high - low) // size)))
+    return Encoding(bounds, step, tuple(whole))
+
+
+def _each(value: Any, columns: int, bounds: Bounds) -> list[Any]:
+    """Spread one number over the columns, or check that there is one per column."""
+    if isinstance(value, dict):
+        if bounds.columns is None or set(value) != set(bounds.columns):
+            raise SpecError("per-column settings must name the same columns as the bounds.")
+        return [value[name] for name in bounds.columns]
+    if isinstance(value, np.ndarray) and value.ndim:
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        if len(value) != columns:
+            raise SpecError(f"expected one value per column ({columns}), got {len(value)}.")
+        return list(value)
+    return [value] * columns

@@ -1,0 +1,82 @@
+"""Every error of ours, and the wall between what may speak and what may not.
+
+    KngError
+    ├── SpecError          (ValueError)   an argument is wrong: epsilon <= 0, q = 1
+    ├── SpecTypeError      (TypeError)    an argument is of the wrong kind: epsilon="much"
+    ├── IncompatibleParts  (TypeError)    two parts do not fit; names both and what would
+    ├── SchemaError        (ValueError)   a column is missing (public facts only)
+    ├── BudgetError                       the ledger refuses; carries requested and remaining
+    ├── LedgerError                       the ledger file is not one, or was tampered with
+    └── PrivateZoneError                  something failed after the charge; carries no detail
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+
+import numpy as np
+
+
+class KngError(Exception):
+    """Root of every error that this library raises on purpose."""
+
+
+class SpecError(KngError, ValueError):
+    """An argument has a value that cannot be used."""
+
+
+class SpecTypeError(KngError, TypeError):
+    """An argument is of a kind that cannot be used."""
+
+
+class IncompatibleParts(KngError, TypeError):
+    """Two parts do not fit together; the message names what would."""
+
+
+class SchemaError(KngError, ValueError):
+    """The data do not have the column or the shape that was declared."""
+
+
+class LedgerError(KngError):
+    """A ledger cannot be opened, or its history does not verify."""
+
+
+class BudgetError(KngError):
+    """A charge was refused, and nothing was read.
+
+    Attributes
+    ----------
+    requested, remaining : Fraction
+        The epsilon asked for, and what the account still holds.
+    """
+
+    def __init__(self, message: str, *, requested: Fraction, remaining: Fraction) -> None:
+        super().__init__(message)
+        self.requested = requested
+        self.remaining = remaining
+
+
+class PrivateZoneError(KngError):
+    """Something failed after the charge. What, would be an output, so it is not said."""
+
+
+@contextmanager
+def private_zone() -> Iterator[None]:
+    """Let nothing out but the value: no message, no cause, no floating-point warning.
+
+    An exception from in here is raised again without its text, its type and its traceback,
+    because each of them may depend on a record. Interrupts pass, so that Ctrl-C works.
+    """
+    failed = False
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except Exception:
+        failed = True
+    if failed:  # outside the except block, so that no chain and no frame is kept
+        raise PrivateZoneError(
+            "The release failed after its charge, which stays. No detail is given, because it "
+            "could depend on the records; check disk, memory and the data source."
+        )

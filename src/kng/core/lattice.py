@@ -1,0 +1,51 @@
+"""Where answers live: whole numbers of public steps from a public origin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """The points ``origin + step * k`` for whole k with ``0 <= k <= last``, per coordinate."""
+
+    origin: tuple[Fraction, ...]
+    step: tuple[Fraction, ...]
+    last: tuple[int, ...]
+
+    @property
+    def points(self) -> int:
+        """How many points there are, M in the smoothing lemma."""
+        product = 1
+        for last in self.last:
+            product *= last + 1
+        return product
+
+    def units(self, integers: Sequence[int]) -> tuple[Fraction, ...]:
+        """Map whole numbers to the caller's units, exactly."""
+        return tuple(
+            origin + step * k
+            for origin, step, k in zip(self.origin, self.step, integers, strict=True)
+        )
+
+    def nearest(self, values: Sequence[Fraction]) -> tuple[int, ...]:
+        """Return the point of the lattice nearest to a value in the caller's units."""
+        return self.clamp(
+            [
+                round((value - origin) / step)
+                for origin, step, value in zip(self.origin, self.step, values, strict=True)
+            ]
+        )
+
+    def clamp(self, integers: Sequence[int]) -> tuple[int, ...]:
+        """Move each coordinate to the nearest one inside; post-processing, hence free."""
+        return tuple(min(max(k, 0), last) for k, last in zip(integers, self.last, strict=True))
+
+
+def power_of_two_below(number: Fraction) -> Fraction:
+    """Return the largest power of two that is at most ``number``."""
+    exponent = number.numerator.bit_length() - number.denominator.bit_length()
+    power = Fraction(2) ** exponent
+    return power if power <= number else power / 2

@@ -1,0 +1,121 @@
+"""What will be drawn, fixed before the charge. The only place where epsilon becomes a rate.
+
+    DensityPlan   p(theta) proportional to exp( -(epsilon / 2) * score(theta) / Delta(theta) )
+    NoisePlan     sum + u,  u with density proportional to exp( -epsilon * ||u||_K / Delta )
+
+The 2 pays for the normaliser, which depends on the data. Additive noise has none, because its
+normaliser is the same for every dataset; so a location family keeps the whole epsilon, at the
+price of a privacy loss that ranges over 2 epsilon instead of epsilon.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, Self
+
+from kng.core.errors import IncompatibleParts
+from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
+from kng.core.problem import Problem
+from kng.core.protocols import BoxDomain, Point, Sensitivity
+from kng.core.smoothing import EXTRA_RANGE, Smoothing
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What a sampler promises for a plan, from public facts and before the charge."""
+
+    sampler: str
+    guarantee: Guarantee
+    assumptions: tuple[Assumption, ...]
+    smoothing: Smoothing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DensityPlan:
+    """Weigh every lattice point of a bounded domain by its score."""
+
+    problem: Problem
+    epsilon: Fraction
+    mechanism: str
+    score: Literal["gradient", "value"]
+    sensitivity: Sensitivity
+    certificate: Certificate | None = None
+
+    def certified(self, certificate: Certificate) -> Self:
+        """Return the plan with a sampler's promise."""
+        return replace(self, certificate=certificate)
+
+    @property
+    def domain(self) -> BoxDomain:
+        """The bounded domain; a density plan exists only over one."""
+        if not isinstance(self.problem.domain, BoxDomain):
+            raise IncompatibleParts("A density plan needs a box of lattice points as its domain.")
+        return self.problem.domain
+
+    @property
+    def width(self) -> Fraction:
+        """Range of the privacy loss: epsilon, and what smoothing adds."""
+        return self.epsilon + EXTRA_RANGE
+
+    @property
+    def smoothing(self) -> Smoothing:
+        """The sampler's public attempts and depth."""
+        if self.certificate is None or self.certificate.smoothing is None:
+            raise IncompatibleParts("This plan carries no sampler's certificate.")
+        return self.certificate.smoothing
+
+    @property
+    def depth(self) -> int:
+        """How far above the least exponent the sampler must look."""
+        return self.smoothing.depth
+
+    def exponent(self, theta: Point, score: Fraction) -> Fraction:
+        """Return gamma(theta), so that the density is exp(-gamma)."""
+        return self.epsilon * score / (2 * self.problem.unit.group(self.sensitivity.at(theta)))
+
+    def score_at(self, theta: Point, exponent: Fraction) -> Fraction:
+        """Return the raw score at theta that has this exponent; the inverse of `exponent`."""
+        return exponent * 2 * self.problem.unit.group(self.sensitivity.at(theta)) / self.epsilon
+
+
+@dataclass(frozen=True, slots=True)
+class NoisePlan:
+    """Add K-norm noise to a sum, then read the estimate off it."""
+
+    problem: Problem
+    epsilon: Fraction
+    mechanism: str
+    sensitivity: Fraction
+    steps: tuple[Fraction, ...]
+    certificate: Certificate | None = None
+
+    def certified(self, certificate: Certificate) -> Self:
+        """Return the plan with a sampler's promise."""
+        return replace(self, certificate=certificate)
+
+    @property
+    def width(self) -> Fraction:
+        """Range of the privacy loss: both ends of [-epsilon, epsilon] are reached."""
+        return 2 * self.epsilon
+
+    @property
+    def rate(self) -> Fraction:
+        """c in exp(-c ||u||_K)."""
+        return self.epsilon / self.problem.unit.group(self.sensitivity)
+
+
+Plan = DensityPlan | NoisePlan
+
+
+def event_of(plans: tuple[Plan, ...], guarantee: Guarantee) -> PrivacyEvent:
+    """Return what several plans cost together: epsilons add, and so do the ranges."""
+    unit = plans[0].problem.unit
+    return PrivacyEvent(
+        epsilon=sum((plan.epsilon for plan in plans), Fraction(0)),
+        width=sum((plan.width for plan in plans), Fraction(0)),
+        mechanism=plans[0].mechanism,
+        neighbours=unit.neighbours.name,
+        records_per_person=unit.records_per_person,
+        guarantee=guarantee,
+    )

@@ -1,0 +1,113 @@
+"""Who is protected, from what change, and how far the promise has been carried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import ClassVar
+
+from kng.core.errors import SpecError
+from kng.core.exact import positive, whole
+
+
+class Guarantee(StrEnum):
+    """How far the epsilon on a release has been carried into the program that ran."""
+
+    EXACT = "exact"  # proved for the program: integers in, lattice out, exact coins
+    IDEAL = "ideal"  # exact in real arithmetic, computed in floating point
+    APPROXIMATE = "approximate"  # a Markov chain; no certificate
+    SIMULATION = "simulation"  # seeded, hence reproducible by anyone who knows the seed
+
+
+class Assumption(StrEnum):
+    """What a release takes for granted; printed with it."""
+
+    RANDOM_BITS = "random-bits"
+    UNSEEN_CLOCK = "unseen-clock"
+    UNBOUNDED_TIME = "unbounded-time"
+    REAL_ARITHMETIC = "real-arithmetic"
+    SEEDED = "seeded"
+
+    @property
+    def meaning(self) -> str:
+        """The assumption in one sentence."""
+        return _MEANING[self]
+
+
+_MEANING = {
+    Assumption.RANDOM_BITS: "the operating system's random bits are uniform and unpredictable",
+    Assumption.UNSEEN_CLOCK: "the analyst sees the answer, not how long it took or the memory used",
+    Assumption.UNBOUNDED_TIME: "the draw runs until it is done, however long that takes",
+    Assumption.REAL_ARITHMETIC: "floating-point arithmetic behaves like real arithmetic",
+    Assumption.SEEDED: "the bits came from a seed, so nobody who can guess it may see the answer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceOne:
+    """Neighbours have the same public number of records, and one record differs (the paper's)."""
+
+    n: int
+    name: ClassVar[str] = "replace-one"
+
+    def __post_init__(self) -> None:
+        whole(self.n, "n", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class AddRemove:
+    """Neighbours differ by the presence of one record; the number of records is private.
+
+    ``n_max`` is a public statement about the size of the data. It sizes nothing that carries
+    privacy: sums are integers of any length, so a larger file is still protected.
+    """
+
+    n_max: int = 2**40
+    name: ClassVar[str] = "add-remove"
+
+    def __post_init__(self) -> None:
+        whole(self.n_max, "n_max", 1)
+
+
+Neighbours = ReplaceOne | AddRemove
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyUnit:
+    """What one unit of protection is: a record, or a person with at most k records.
+
+    By the triangle inequality k records move any score by at most k sensitivities.
+    """
+
+    neighbours: Neighbours
+    records_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        whole(self.records_per_person, "records_per_person", 1)
+
+    def group(self, sensitivity: Fraction) -> Fraction:
+        """Return the sensitivity for the whole unit."""
+        return self.records_per_person * sensitivity
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyEvent:
+    """What one release costs; all a ledger needs to know.
+
+    ``width`` bounds the range of the privacy loss: epsilon for KNG and the exponential
+    mechanism (a bounded-range mechanism), 2 epsilon for additive noise. Composition by
+    concentrated privacy starts from it: rho = width**2 / 8.
+    """
+
+    epsilon: Fraction
+    width: Fraction
+    mechanism: str
+    neighbours: str
+    records_per_person: int
+    guarantee: Guarantee
+
+    def __post_init__(self) -> None:
+        positive(self.epsilon, "epsilon")
+        if self.width < self.epsilon:
+            raise SpecError("The range of the privacy loss cannot be below epsilon.")

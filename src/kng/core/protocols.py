@@ -1,0 +1,259 @@
+"""The shapes that parts must have to fit: small, structural, no base classes.
+
+The density reads  exp( -(epsilon / 2 Delta) * || gradient of the loss at theta ||_K ),  and every
+symbol has a protocol: Loss, Norm, Domain, Mechanism, Sampler; plus Source (where records live)
+and Ledger (who pays). A capability is an extra protocol that a part may offer and another may
+ask for by type, so that a combination that cannot work is refused before anything is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kng.core.bits import Bits
+from kng.core.encoding import Encoding
+from kng.core.privacy import Neighbours, PrivacyEvent
+
+if TYPE_CHECKING:
+    from kng.core.plan import DensityPlan, NoisePlan, Plan
+    from kng.core.problem import Problem
+
+State = TypeVar("State")
+
+# Rows of records as whole numbers. They are carried as float64, which holds integers up to 2**53
+# exactly and lets sums and products run at full speed; Encoding keeps them at 2**44 or less.
+Integers = NDArray[np.float64]
+Point = tuple[int, ...]
+
+
+class Kernel(Protocol[State]):
+    """A mergeable computation on records: picklable, so that it can travel to them."""
+
+    def zero(self) -> State:
+        """State of no records."""
+        ...
+
+    def partial(self, batch: Integers) -> State:
+        """State of one batch."""
+        ...
+
+    def merge(self, left: State, right: State) -> State:
+        """State of both together; associative and commutative."""
+        ...
+
+
+class Selection(Protocol):
+    """Which records to bring home; picklable."""
+
+    def select(self, batch: Integers) -> Integers:
+        """Return the rows of the batch that are wanted."""
+        ...
+
+
+class Source(Protocol):
+    """Records behind a public encoding. Every method may be called again."""
+
+    def count(self) -> int:
+        """Return the number of records; forbidden before the charge under add-remove."""
+        ...
+
+    def reduce(self, kernel: Kernel[State]) -> State:
+        """Run a kernel over all records."""
+        ...
+
+    def collect(self, selection: Selection, limit: int) -> Integers:
+        """Bring home the selected rows, at most ``limit`` of them."""
+        ...
+
+
+@runtime_checkable
+class Norm(Protocol):
+    """||.||_K, in the caller's units, with rational values."""
+
+    def value(self, vector: Sequence[Fraction]) -> Fraction:
+        """Return the norm of a vector."""
+        ...
+
+
+@runtime_checkable
+class BoxNorm(Norm, Protocol):
+    """A norm whose unit ball is a box."""
+
+    def half_widths(self, dim: int) -> tuple[Fraction, ...]:
+        """Return the ball's half width along each coordinate."""
+        ...
+
+
+@runtime_checkable
+class SumNorm(Norm, Protocol):
+    """A norm that is a weighted sum of absolute values, so that coordinates separate."""
+
+    def weights(self, dim: int) -> tuple[Fraction, ...]:
+        """Return the weight of each coordinate."""
+        ...
+
+
+class Domain(Protocol):
+    """Theta and its base measure, in lattice coordinates."""
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        ...
+
+    @property
+    def proper(self) -> bool:
+        """Whether the base measure is finite, so that a bounded score can be normalised."""
+        ...
+
+
+@runtime_checkable
+class BoxDomain(Domain, Protocol):
+    """A box of lattice points with the uniform base measure."""
+
+    @property
+    def first(self) -> Point:
+        """The corner with the least coordinates."""
+        ...
+
+    @property
+    def last(self) -> Point:
+        """The corner with the largest coordinates."""
+        ...
+
+    @property
+    def points(self) -> int:
+        """How many lattice points it holds."""
+        ...
+
+
+class Sensitivity(Protocol):
+    """A public bound on the change of a score when one record changes, as a function of theta."""
+
+    def at(self, theta: Point) -> Fraction:
+        """Return the bound at one lattice point."""
+        ...
+
+    def over(self, first: Point, last: Point) -> Fraction:
+        """Return a bound for all lattice points of a box."""
+        ...
+
+
+class LineField(Protocol):
+    """A score along one coordinate that falls to its least value and then rises."""
+
+    def mode(self) -> int:
+        """Return a lattice point with the least raw score, anywhere on the line."""
+        ...
+
+    def score(self, theta: int) -> Fraction:
+        """Return the raw score, before division by the sensitivity."""
+        ...
+
+
+@runtime_checkable
+class LevelField(LineField, Protocol):
+    """A line field that can also say where its raw score stays low."""
+
+    def sublevel(self, level: Fraction) -> tuple[int, int]:
+        """Return the first and last lattice point with a raw score of at most ``level``."""
+        ...
+
+
+@runtime_checkable
+class GradientLoss(Protocol):
+    """A loss whose gradient KNG can weigh."""
+
+    def gradient_sensitivity(
+        self, norm: Norm, records: Encoding, neighbours: Neighbours
+    ) -> Sensitivity:
+        """Return Delta(theta), the largest change of the summed gradient in the norm."""
+        ...
+
+    def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[LineField]:
+        """Read the records once for all plans; below the charge."""
+        ...
+
+
+@runtime_checkable
+class ValueLoss(Protocol):
+    """A loss whose value the exponential mechanism can weigh."""
+
+    def value_sensitivity(self, records: Encoding, neighbours: Neighbours) -> Sensitivity:
+        """Return the largest change of the summed loss."""
+        ...
+
+    def read_value(self, source: Source, plans: Sequence[DensityPlan]) -> list[LineField]:
+        """Read the records once for all plans; below the charge."""
+        ...
+
+
+@runtime_checkable
+class LocationLoss(Protocol):
+    """A loss whose minimiser is a public function of a sum, so that noise can go onto the sum."""
+
+    def sum_widths(self, records: Encoding, neighbours: Neighbours) -> tuple[Fraction, ...]:
+        """Return, per coordinate of the sum, how far one record can move it (caller's units)."""
+        ...
+
+    def sum_steps(self, records: Encoding, neighbours: Neighbours) -> tuple[Fraction, ...]:
+        """Return, per coordinate of the sum, the size of one whole step (caller's units)."""
+        ...
+
+    def read_sum(self, source: Source, plan: NoisePlan) -> Point:
+        """Return the sum in whole steps; below the charge."""
+        ...
+
+    def minimiser(self, total: Point, problem: Problem) -> tuple[Fraction, ...]:
+        """Return the estimate that a (noisy) sum stands for; post-processing."""
+        ...
+
+
+class Mechanism(Protocol):
+    """How to weigh theta. Plans come from public facts: there is no data argument."""
+
+    name: str
+
+    def plan(self, problem: Problem, epsilon: Fraction) -> Plan:
+        """Fix the law, its cost and its guarantee before the charge."""
+        ...
+
+
+class Sampler(Protocol):
+    """How to draw from a plan."""
+
+    name: str
+
+    def certify(self, plan: Any) -> Any:
+        """Return the plan with this sampler's promise, or refuse; no data argument exists."""
+        ...
+
+    def draw(self, plan: Any, field: Any, bits: Bits) -> Point:
+        """Return a lattice point with the plan's law; may not fail and may not tell."""
+        ...
+
+
+class Charge(Protocol):
+    """A booked charge, to be settled with the release it paid for."""
+
+    @property
+    def sequence(self) -> int:
+        """Position in the ledger's chain."""
+        ...
+
+
+class Ledger(Protocol):
+    """Who pays."""
+
+    def reserve(self, event: PrivacyEvent, *, parameters: str) -> Charge:
+        """Book the event durably, or refuse with BudgetError."""
+        ...
+
+    def settle(self, charge: Charge, payload: str) -> None:
+        """Store the release that the charge paid for."""
+        ...

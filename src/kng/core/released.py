@@ -1,0 +1,229 @@
+"""What leaves: a value, and every public fact that it needs to be read and defended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kng.core.bounds import Bounds
+from kng.core.errors import SpecError
+from kng.core.exact import show
+from kng.core.lattice import Lattice
+from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
+
+_FORMAT = "kng-release-1"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A private answer. Nothing in it depends on the data except its value.
+
+    Attributes
+    ----------
+    value : float or numpy.ndarray
+        The answer in the caller's units; one number, or one per column or quantile.
+    integers : tuple of int
+        The lattice point that was drawn; ``value`` is its image under ``lattice``.
+    epsilon : float
+        What the release cost.
+    guarantee : Guarantee
+        ``exact``, ``ideal``, ``approximate`` or ``simulation``.
+    """
+
+    statistic: str
+    integers: tuple[int, ...]
+    lattice: Lattice
+    scalar: bool
+    event: PrivacyEvent
+    sampler: str
+    bounds: Bounds
+    assumptions: tuple[Assumption, ...]
+    details: Mapping[str, str]
+    version: str
+
+    @property
+    def exact_value(self) -> tuple[Fraction, ...]:
+        """The answer as exact fractions, one per coordinate."""
+        return self.lattice.units(self.integers)
+
+    @property
+    def value(self) -> float | NDArray[np.float64]:
+        """The answer in the caller's units."""
+        numbers = [float(number) for number in self.exact_value]
+        return numbers[0] if self.scalar else np.array(numbers)
+
+    @property
+    def epsilon(self) -> float:
+        """What the release cost."""
+        return float(self.event.epsilon)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """How far the epsilon has been carried into the program."""
+        return self.event.guarantee
+
+    @property
+    def mechanism(self) -> str:
+        """How theta was weighed."""
+        return self.event.mechanism
+
+    @property
+    def neighbours(self) -> str:
+        """Which change of the data the epsilon is about."""
+        return self.event.neighbours
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Write the release as JSON; exact numbers are strings such as "1/10"."""
+        return json.dumps(
+            {
+                "format": _FORMAT,
+                "statistic": self.statistic,
+                "value": np.asarray(self.value).tolist(),
+                "integers": list(self.integers),
+                "lattice": {
+                    "origin": _texts(self.lattice.origin),
+                    "step": _texts(self.lattice.step),
+                    "last": list(self.lattice.last),
+                },
+                "epsilon": str(self.event.epsilon),
+                "loss_range": str(self.event.width),
+                "guarantee": self.guarantee.value,
+                "mechanism": self.mechanism,
+                "sampler": self.sampler,
+                "neighbours": self.neighbours,
+                "records_per_person": self.event.records_per_person,
+                "bounds": {
+                    "low": _texts(self.bounds.low),
+                    "high": _texts(self.bounds.high),
+                    "columns": self.bounds.columns,
+                },
+                "assumptions": [assumption.value for assumption in self.assumptions],
+                "details": dict(self.details),
+                "version": self.version,
+            },
+            indent=indent,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Release:
+        """Read a release back; the value is recomputed from its integers."""
+        try:
+            raw = json.loads(text)
+            return cls._from_mapping(raw)
+        except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
+            if isinstance(error, SpecError):
+                raise
+            raise SpecError(
+                "this text is not a release as written by Release.to_json()."
+            ) from None
+
+    @classmethod
+    def _from_mapping(cls, raw: Mapping[str, Any]) -> Release:
+        if raw["format"] != _FORMAT:
+            raise SpecError(f"unknown release format {raw['format']!r}; expected {_FORMAT!r}.")
+        columns = raw["bounds"]["columns"]
+        return cls(
+            statistic=raw["statistic"],
+            integers=tuple(int(k) for k in raw["integers"]),
+            lattice=Lattice(
+                _fractions(raw["lattice"]["origin"]),
+                _fractions(raw["lattice"]["step"]),
+                tuple(int(k) for k in raw["lattice"]["last"]),
+            ),
+            scalar=not isinstance(raw["value"], list),
+            event=PrivacyEvent(
+                epsilon=Fraction(raw["epsilon"]),
+                width=Fraction(raw["loss_range"]),
+                mechanism=raw["mechanism"],
+                neighbours=raw["neighbours"],
+                records_per_person=int(raw["records_per_person"]),
+                guarantee=Guarantee(raw["guarantee"]),
+            ),
+            sampler=raw["sampler"],
+            bounds=Bounds(
+                _fractions(raw["bounds"]["low"]),
+                _fractions(raw["bounds"]["high"]),
+                None if columns is None else tuple(columns),
+            ),
+            assumptions=tuple(Assumption(item) for item in raw["assumptions"]),
+            details=dict(raw["details"]),
+            version=raw["version"],
+        )
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the public facts as label and text, for people."""
+        unit = (
+            "one record"
+            if self.event.records_per_person == 1
+            else f"one person with up to {self.event.records_per_person} records"
+        )
+        change = "replaced by another" if self.neighbours == "replace-one" else "added or removed"
+        return [
+            (self.statistic, self._shown()),
+            ("epsilon", f"{show(self.event.epsilon)}  ({unit} {change})"),
+            ("guarantee", f"{self.guarantee.value}  ({_TIERS[self.guarantee]})"),
+            ("drawn by", f"{self.mechanism} mechanism, {self.sampler} sampler"),
+            ("bounds", self._bounds()),
+            *self.details.items(),
+            *((f"assumes {a.value}", a.meaning) for a in self.assumptions),
+            ("version", f"kng {self.version}"),
+        ]
+
+    def _shown(self) -> str:
+        names = self.details.get("quantiles") or self.bounds.columns
+        values = [f"{float(number):.10g}" for number in self.exact_value]
+        labels = names.split(", ") if isinstance(names, str) else names
+        if self.scalar or labels is None or len(labels) != len(values):
+            return ", ".join(values)
+        return ", ".join(f"{label}: {value}" for label, value in zip(labels, values, strict=True))
+
+    def _bounds(self) -> str:
+        pairs = [
+            f"[{show(low)}, {show(high)}]"
+            for low, high in zip(self.bounds.low, self.bounds.high, strict=True)
+        ]
+        if self.bounds.columns is None:
+            return ", ".join(pairs)
+        return ", ".join(f"{c} {p}" for c, p in zip(self.bounds.columns, pairs, strict=True))
+
+    def __repr__(self) -> str:
+        rows = self.rows()
+        width = max(len(label) for label, _ in rows)
+        return "\n".join(f"{label:<{width}}  {text}" for label, text in rows)
+
+    def _repr_html_(self) -> str:
+        (label, text), *rest = self.rows()
+        cells = "".join(
+            f"<tr><th style='text-align:left;padding-right:1.5em;font-weight:normal;opacity:.7'>"
+            f"{escape(name)}</th><td style='text-align:left'>{escape(fact)}</td></tr>"
+            for name, fact in rest
+        )
+        return (
+            "<div style='border-left:3px solid #3b7; padding:.2em 0 .2em 1em'>"
+            f"<div style='font-size:1.3em'><b>{escape(text)}</b> "
+            f"<span style='opacity:.7'>private {escape(label)}</span></div>"
+            f"<table style='border:0;margin:.4em 0 0 0'>{cells}</table></div>"
+        )
+
+
+_TIERS = {
+    Guarantee.EXACT: "proved for the program that ran",
+    Guarantee.IDEAL: "exact in real arithmetic, computed in floating point",
+    Guarantee.APPROXIMATE: "a Markov chain; no certificate",
+    Guarantee.SIMULATION: "seeded and therefore repeatable; do not publish",
+}
+
+
+def _texts(numbers: Sequence[Fraction]) -> list[str]:
+    return [str(number) for number in numbers]
+
+
+def _fractions(texts: Sequence[str]) -> tuple[Fraction, ...]:
+    return tuple(Fraction(text) for text in texts)

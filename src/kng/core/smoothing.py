@@ -1,0 +1,73 @@
+"""Fact C: a draw with a certified error, made exactly epsilon-private by a pinch of uniform.
+
+Let p be epsilon-private on M points and let q satisfy |q - p| <= phi at every point, for every
+dataset. Release from q, but with probability beta from the uniform law instead. If
+
+    kappa = (1 - beta) * phi * M / beta  <=  tanh(epsilon / 2)
+
+the release is exactly epsilon-private (`docs/proofs/lemmas/smoothing.md`). phi here has two parts,
+
+    phi = miss**attempts + M * exp(-depth),
+
+no acceptance in a fixed number of attempts, each of which misses with probability at most
+``miss``; and the points left out of the envelope because their exponent exceeds the best one by
+``depth``. Both are public, so a sampler that runs exactly that many attempts and looks exactly
+that deep can neither fail nor show a count that depends on the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from kng.core.errors import SpecError
+
+# One release in 2**40 is a uniform draw: far rarer than a failing disk.
+BETA = Fraction(1, 2**40)
+# kappa <= 2**-40 < 1e-12, so that the range of the privacy loss grows by less than 1e-11.
+KAPPA = Fraction(1, 2**40)
+EXTRA_RANGE = Fraction(1, 10**11)
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothing:
+    """How many attempts, how deep, and how often uniform, from public facts alone."""
+
+    points: int
+    miss: Fraction
+    attempts: int
+    depth: int
+    beta: Fraction = BETA
+
+    @property
+    def phi(self) -> Fraction:
+        """Upper bound on the error of the draw at any point; exp(-1) < 3/8 makes it rational."""
+        return self.miss**self.attempts + self.points * Fraction(3, 8) ** self.depth
+
+    @property
+    def kappa(self) -> Fraction:
+        """The left side of the lemma's condition."""
+        return (1 - self.beta) * self.phi * self.points / self.beta
+
+
+def smoothing(points: int, epsilon: Fraction, miss: Fraction) -> Smoothing:
+    """Return the cheapest attempts and depth for which the lemma holds.
+
+    tanh(x) >= x / (1 + x), so epsilon / (2 + epsilon) may stand for tanh(epsilon / 2).
+    """
+    if not 0 <= miss < 1:
+        raise SpecError(f"a miss probability lies in [0, 1), got {miss}.")
+    phi = min(KAPPA, epsilon / (2 + epsilon)) * BETA / ((1 - BETA) * points)
+    attempts = _power_below(miss, phi / 2)
+    depth = _power_below(Fraction(3, 8), phi / (2 * points))
+    result = Smoothing(points, miss, attempts, depth)
+    assert result.kappa <= min(KAPPA, epsilon / (2 + epsilon))
+    return result
+
+
+def _power_below(base: Fraction, target: Fraction) -> int:
+    """Return a small k with ``base**k <= target``."""
+    k, power = 1, base
+    while power > target:
+        k, power = k + 1, power * base
+    return k

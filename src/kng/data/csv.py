@@ -1,0 +1,81 @@
+"""Records in a CSV file, read as a stream."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from kng.core.encoding import BATCH_RECORDS, Encoding
+from kng.core.errors import SchemaError
+from kng.data.batches import Batches, BatchSource
+from kng.data.ingest import Ingest, numbers
+
+
+class CsvSource(BatchSource):
+    """One record a row, columns named by the first row.
+
+    Opening reads the header only. Blank lines are not records; a row that ends early is missing
+    what it lacks; bytes that are not UTF-8 are not numbers.
+    """
+
+    def __init__(self, path: str | Path, encoding: Encoding) -> None:
+        self._path, self._encoding = Path(path), encoding
+        header = header_of(self._path)
+        names = encoding.bounds.columns
+        if names is None:
+            if len(header) != len(encoding):
+                raise SchemaError(
+                    f"{self._path.name} has {len(header)} columns ({', '.join(header)}), the "
+                    f"bounds describe {len(encoding)}. Name the column to use."
+                )
+            names = tuple(header)
+        absent = [name for name in names if name not in header]
+        if absent:
+            raise SchemaError(
+                f"{self._path.name} has no column named {absent[0]!r}; it has "
+                f"{', '.join(map(repr, header))}."
+            )
+        self._positions = [header.index(name) for name in names]
+
+    def count(self) -> int:
+        """Return the number of records, by reading the file once."""
+        return sum(1 for _ in self._rows())
+
+    def batches(self) -> Batches:
+        """Yield the records as integers."""
+        ingest = Ingest(self._encoding)
+        rows = self._rows()
+        while part := list(islice(rows, BATCH_RECORDS)):
+            columns = [
+                numbers(row[at] if at < len(row) else None for row in part)
+                for at in self._positions
+            ]
+            yield ingest(np.column_stack(columns))
+
+    def _rows(self) -> Iterator[list[str]]:
+        # The default limit on a cell's length raises on content.
+        csv.field_size_limit(sys.maxsize)
+        with self._path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+            reader = csv.reader(file)
+            next(reader, None)
+            yield from (row for row in reader if row)
+
+
+def header_of(path: Path) -> list[str]:
+    """Read the column names; the first line of a file is public."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+            header = next(csv.reader(file), [])
+    except OSError as error:
+        raise SchemaError(
+            f"cannot read {str(path)!r}: {error.strerror or 'unreadable'}. Check the path."
+        ) from None
+    names = [name.strip() for name in header]
+    if not names:
+        raise SchemaError(f"{path.name} is empty; its first line must name the columns.")
+    return names

@@ -1,0 +1,34 @@
+"""Open whatever the caller has as a source of records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kng.core.encoding import Encoding
+from kng.core.errors import SchemaError
+from kng.core.protocols import Source
+from kng.data.csv import CsvSource
+from kng.data.memory import MemorySource
+
+
+def open_source(data: Any, encoding: Encoding) -> Source:
+    """Return a source over the data; checks its columns and reads no record.
+
+    Parameters
+    ----------
+    data : array, sequence, series, data frame, mapping of columns, or path of a CSV file
+    encoding : Encoding
+        How a record becomes integers.
+    """
+    if data is None:
+        raise SchemaError("data are missing; give an array, a data frame or a path.")
+    if not isinstance(data, str | Path):
+        return MemorySource(data, encoding)
+    path = Path(data)
+    if path.suffix.lower() not in {".csv", ".txt"}:
+        raise SchemaError(
+            f"cannot tell what {path.name!r} is; files must end in .csv. Load other formats "
+            "yourself and give the data frame."
+        )
+    return CsvSource(path, encoding)

@@ -1,0 +1,6 @@
+"""The front door: functions and estimators in the caller's words."""
+
+from kng.estimators.mean import mean
+from kng.estimators.quantile import median, quantile
+
+__all__ = ["mean", "median", "quantile"]

@@ -1,0 +1,159 @@
+"""The private mean: names become parts, and the corridor does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from kng.core.bounds import bounds_of
+from kng.core.encoding import Encoding, encoding_of
+from kng.core.errors import IncompatibleParts
+from kng.core.lattice import Lattice
+from kng.core.plan import Plan
+from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.problem import Problem
+from kng.core.protocols import Norm, Point
+from kng.core.released import Release
+from kng.data import open_source
+from kng.domains import Box, WholeSpace
+from kng.estimators.request import details, one_of, request_of
+from kng.losses import Squared
+from kng.mechanisms import KNG, Exponential, KNorm
+from kng.norms import L1, LInf, WeightedSup
+from kng.release import Answer, Finish, certified, release
+
+# Steps between the bounds if no granularity is given: at least 2**32, because a mean averages
+# rounding away and is never coarser than its noise.
+_BITS = 32
+
+
+def mean(
+    data: Any,
+    *,
+    bounds: Any = None,
+    epsilon: Any = None,
+    granularity: Any = None,
+    missing: Any = None,
+    mechanism: str = "auto",
+    norm: str = "auto",
+    sampler: str = "auto",
+    neighbours: str = "replace-one",
+    n_max: int | None = None,
+    records_per_person: int = 1,
+    ledger: Any = None,
+    random_state: Any = None,
+) -> Release:
+    """Release a private mean of one or several columns.
+
+    Parameters
+    ----------
+    data : array, list, series, data frame, or path of a CSV file
+        One row per record.
+    bounds : (low, high), a pair of arrays, or {column: (low, high)}
+        Public range of a record. Records outside are clipped.
+    epsilon : number
+        Privacy budget to spend.
+    granularity : number or one per column, optional
+        Public step of the data and of the answer, such as 1 for whole years. Without it the
+        data are read on a fine lattice and the answer is as fine as the noise.
+    missing : number or one per column, optional
+        What NaN, None and text count as; the middle of the bounds unless given.
+    mechanism : {"auto", "k-norm", "kng", "exponential"}
+        "auto" is K-norm noise on the sum, which keeps the whole epsilon. "kng" and "exponential"
+        weigh the lattice between the bounds and serve one column.
+    norm : {"auto", "weighted-sup", "l1", "linf"}
+        Norm of the noise. "auto" is the weighted sup norm, the best one for a box.
+    sampler : {"auto", "noise", "order"}
+        Exact samplers; "auto" takes the one that fits.
+    neighbours : {"replace-one", "add-remove"}
+        Whether the number of records is public (one record replaced) or private.
+    n_max : int, optional
+        Public bound on the number of records under add-remove.
+    records_per_person : int
+        How many records one person may have; the guarantee is per person.
+    ledger : Ledger or path, optional
+        Account to charge before the data are read.
+    random_state : int, optional
+        Makes the release repeatable, and therefore a simulation that no ledger books.
+
+    Returns
+    -------
+    Release
+        ``value`` is a float for one column, an array for several.
+
+    Examples
+    --------
+    >>> import kng
+    >>> ages = [31, 45, 28, 60, 39] * 200
+    >>> answer = kng.mean(ages, bounds=(0, 100), epsilon=1, random_state=7)
+    >>> bool(30 < answer.value < 50)
+    True
+    """
+    ask = request_of(
+        epsilon=epsilon,
+        neighbours=neighbours,
+        n_max=n_max,
+        records_per_person=records_per_person,
+        ledger=ledger,
+        random_state=random_state,
+    )
+    box = bounds_of(bounds)
+    records = encoding_of(box, granularity=granularity, missing=missing, bits=_BITS)
+    one_of("mechanism", mechanism, ("auto", "k-norm", "kng", "exponential"))
+    one_of("norm", norm, ("auto", "weighted-sup", "l1", "linf"))
+    one_of("sampler", sampler, ("auto", "noise", "order"))
+    if mechanism in ("kng", "exponential"):
+        _refuse_vectors(mechanism, norm, len(records))
+    source = open_source(data, records)
+    unit = ask.unit(source)
+    if mechanism in ("kng", "exponential"):
+        plan, answers, finish = _on_the_line(mechanism, records, unit, ask.epsilon)
+    else:
+        plan, answers, finish = _on_the_sum(norm, granularity, records, unit, ask.epsilon)
+    answer = Answer("mean", answers, len(records) == 1, box, details(records, unit), finish)
+    return release([certified(plan, sampler)], answer, source, ask.ledger, ask.bits)
+
+
+def _on_the_sum(
+    norm: str, granularity: Any, records: Encoding, unit: PrivacyUnit, epsilon: Fraction
+) -> tuple[Plan, Lattice, Finish]:
+    """Plan K-norm noise on the sum; the mean is read off it afterwards."""
+    loss, answers = Squared(), records.lattice
+    if granularity is None and isinstance(unit.neighbours, ReplaceOne):
+        # A sum of n records in whole steps is a mean in n-ths of a step: nothing is rounded.
+        n = unit.neighbours.n
+        answers = Lattice(
+            answers.origin, tuple(h / n for h in answers.step), tuple(n * k for k in answers.last)
+        )
+    widths = loss.sum_widths(records, unit.neighbours)
+    ball: Norm = {"l1": L1(), "linf": LInf()}.get(norm, WeightedSup(widths))
+    problem = Problem(loss, ball, WholeSpace(len(widths)), records, answers, unit)
+
+    def finish(drawn: Sequence[Point]) -> Point:
+        return answers.nearest(loss.minimiser(drawn[0], problem))
+
+    return KNorm().plan(problem, epsilon), answers, finish
+
+
+def _on_the_line(
+    mechanism: str, records: Encoding, unit: PrivacyUnit, epsilon: Fraction
+) -> tuple[Plan, Lattice, Finish]:
+    """Plan a weighing of every lattice point between the bounds."""
+    answers = records.lattice
+    problem = Problem(Squared(), LInf(), Box.of(answers), records, answers, unit)
+    weigh = KNG() if mechanism == "kng" else Exponential()
+    return weigh.plan(problem, epsilon), answers, lambda drawn: drawn[0]
+
+
+def _refuse_vectors(mechanism: str, norm: str, columns: int) -> None:
+    if columns > 1:
+        raise IncompatibleParts(
+            f"mechanism={mechanism!r} serves one column, the data have {columns}. "
+            "Use mechanism='k-norm'."
+        )
+    if norm != "auto":
+        raise IncompatibleParts(
+            f"norm={norm!r} belongs to mechanism='k-norm'; on one column every norm is the "
+            "absolute value."
+        )

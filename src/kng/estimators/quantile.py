@@ -1,0 +1,231 @@
+"""Private quantiles and medians: names become parts, and the corridor does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from kng.core.bounds import bounds_of
+from kng.core.encoding import Encoding, encoding_of
+from kng.core.errors import SpecError
+from kng.core.exact import exact, show
+from kng.core.lattice import Lattice
+from kng.core.problem import Problem
+from kng.core.protocols import Point
+from kng.core.released import Release
+from kng.data import open_source
+from kng.domains import Box
+from kng.estimators.request import Request, details, one_of, request_of
+from kng.losses import Pinball
+from kng.mechanisms import KNG, Exponential
+from kng.norms import LInf
+from kng.release import Answer, certified, release
+
+# Steps between the bounds if no granularity is given: at least 2**20. A quantile wants them no
+# finer than needed, so that tied records stand out against the points between them.
+_BITS = 20
+
+
+def quantile(
+    data: Any,
+    q: Any,
+    *,
+    bounds: Any = None,
+    epsilon: Any = None,
+    granularity: Any = None,
+    missing: Any = None,
+    mechanism: str = "auto",
+    sampler: str = "auto",
+    neighbours: str = "replace-one",
+    n_max: int | None = None,
+    records_per_person: int = 1,
+    ledger: Any = None,
+    random_state: Any = None,
+) -> Release:
+    """Release one or several private quantiles of a column.
+
+    Several quantiles share epsilon equally and come back in order: the answer to a larger q is
+    never smaller.
+
+    Parameters
+    ----------
+    data : array, list, series, data frame with one column, or path of a CSV file
+        One row per record.
+    q : number or list of numbers
+        Strictly between 0 and 1.
+    bounds : (low, high) or {column: (low, high)}
+        Public range of a record. Records outside are clipped.
+    epsilon : number
+        Privacy budget to spend, for all of q together.
+    granularity : number, optional
+        Public step of the data and of the answer. With the true step of the data (1 for whole
+        dollars) ties are answered exactly.
+    missing : number, optional
+        What NaN, None and text count as; the middle of the bounds unless given.
+    mechanism : {"auto", "kng", "exponential"}
+        "auto" is KNG.
+    sampler : {"auto", "order"}
+        "auto" is the exact order sampler.
+    neighbours : {"replace-one", "add-remove"}
+        Whether the number of records is public (one record replaced) or private.
+    n_max : int, optional
+        Public bound on the number of records under add-remove.
+    records_per_person : int
+        How many records one person may have; the guarantee is per person.
+    ledger : Ledger or path, optional
+        Account to charge before the data are read.
+    random_state : int, optional
+        Makes the release repeatable, and therefore a simulation that no ledger books.
+
+    Returns
+    -------
+    Release
+        ``value`` is a float for one q, an array for a list.
+
+    Examples
+    --------
+    >>> import kng
+    >>> wages = list(range(10, 60)) * 100
+    >>> answer = kng.quantile(wages, 0.9, bounds=(0, 100), epsilon=1, granularity=1)
+    >>> bool(50 < answer.value < 60)
+    True
+    """
+    ask = request_of(
+        epsilon=epsilon,
+        neighbours=neighbours,
+        n_max=n_max,
+        records_per_person=records_per_person,
+        ledger=ledger,
+        random_state=random_state,
+    )
+    parts = _parts(bounds, granularity, missing, mechanism, sampler)
+    return _release("quantile", data, q, parts, ask)
+
+
+def median(
+    data: Any,
+    *,
+    bounds: Any = None,
+    epsilon: Any = None,
+    granularity: Any = None,
+    missing: Any = None,
+    mechanism: str = "auto",
+    sampler: str = "auto",
+    neighbours: str = "replace-one",
+    n_max: int | None = None,
+    records_per_person: int = 1,
+    ledger: Any = None,
+    random_state: Any = None,
+) -> Release:
+    """Release a private median of a column.
+
+    Parameters
+    ----------
+    data : array, list, series, data frame with one column, or path of a CSV file
+        One row per record.
+    bounds : (low, high) or {column: (low, high)}
+        Public range of a record. Records outside are clipped.
+    epsilon : number
+        Privacy budget to spend.
+    granularity, missing, mechanism, sampler, neighbours, n_max
+        As for `quantile`.
+    records_per_person, ledger, random_state
+        As for `quantile`.
+
+    Returns
+    -------
+    Release
+        ``value`` is a float.
+
+    Examples
+    --------
+    >>> import kng
+    >>> answer = kng.median([3, 1, 2] * 500, bounds=(0, 10), epsilon=1, granularity=1)
+    >>> answer.value
+    2.0
+    """
+    ask = request_of(
+        epsilon=epsilon,
+        neighbours=neighbours,
+        n_max=n_max,
+        records_per_person=records_per_person,
+        ledger=ledger,
+        random_state=random_state,
+    )
+    parts = _parts(bounds, granularity, missing, mechanism, sampler)
+    return _release("median", data, Fraction(1, 2), parts, ask)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The pieces of a quantile's problem that the caller named."""
+
+    records: Encoding
+    weigh: KNG | Exponential
+    sampler: str
+
+
+def _parts(bounds: Any, granularity: Any, missing: Any, mechanism: str, sampler: str) -> _Parts:
+    box = bounds_of(bounds)
+    if len(box) != 1:
+        raise SpecError(
+            f"a quantile is of one column, the bounds describe {len(box)}. Release one column "
+            "at a time."
+        )
+    records = encoding_of(box, granularity=granularity, missing=missing, bits=_BITS)
+    one_of("mechanism", mechanism, ("auto", "kng", "exponential"))
+    one_of("sampler", sampler, ("auto", "order"))
+    return _Parts(records, Exponential() if mechanism == "exponential" else KNG(), sampler)
+
+
+def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Release:
+    taus, records = _taus(q), parts.records
+    source = open_source(data, records)
+    unit = ask.unit(source)
+    line = records.lattice
+    # Equal shares: the draws compose, so their epsilons add up to the whole.
+    share = ask.epsilon / len(taus)
+    plans = [
+        certified(
+            parts.weigh.plan(
+                Problem(Pinball(tau), LInf(), Box.of(line), records, line, unit), share
+            ),
+            parts.sampler,
+        )
+        for tau in taus
+    ]
+    facts = details(records, unit)
+    if np.ndim(q):
+        facts = {
+            "quantiles": ", ".join(show(tau) for tau in taus),
+            "budget split": f"{show(share)} to each of {len(taus)}",
+            **facts,
+        }
+    elif name == "quantile":
+        facts = {"quantile": show(taus[0]), **facts}
+    ranks = sorted(range(len(taus)), key=lambda i: taus[i])
+
+    def in_order(drawn: Sequence[Point]) -> Point:
+        """Give the smallest draw to the smallest quantile, and so on."""
+        values = sorted(point[0] for point in drawn)
+        placed = dict(zip(ranks, values, strict=True))
+        return tuple(placed[i] for i in range(len(taus)))
+
+    answers = Lattice(line.origin * len(taus), line.step * len(taus), line.last * len(taus))
+    answer = Answer(name, answers, np.ndim(q) == 0, records.bounds, facts, in_order)
+    return release(plans, answer, source, ask.ledger, ask.bits)
+
+
+def _taus(q: Any) -> list[Fraction]:
+    """Read q, one number or a list of different ones."""
+    listed = [q] if np.ndim(q) == 0 else list(q)
+    if not listed:
+        raise SpecError("q is empty; give a quantile such as 0.5, or a list of them.")
+    taus = [exact(item, "q") for item in listed]
+    if len(set(taus)) < len(taus):
+        raise SpecError("q repeats a quantile; name each one once.")
+    return [Pinball(tau).tau for tau in taus]

@@ -1,0 +1,102 @@
+"""What every call states before anything is read: epsilon, neighbours, ledger and bits."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from kng.core.bits import Bits, bits_of
+from kng.core.encoding import Encoding
+from kng.core.errors import SpecError, SpecTypeError
+from kng.core.exact import positive, show, whole
+from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
+from kng.core.protocols import Ledger, Source
+from kng.ledger import Ledger as StoredLedger
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The options that all functions share, read and checked."""
+
+    epsilon: Fraction
+    neighbours: str
+    n_max: int | None
+    records_per_person: int
+    ledger: Ledger | None
+    bits: Bits
+
+    def unit(self, source: Source) -> PrivacyUnit:
+        """Return the privacy unit; counts the records only where their number is public."""
+        relation: Neighbours
+        if self.neighbours == ReplaceOne.name:
+            n = source.count()
+            if n == 0:
+                raise SpecError("the data hold no record. Give at least one.")
+            relation = ReplaceOne(n)
+        else:
+            relation = AddRemove() if self.n_max is None else AddRemove(self.n_max)
+        return PrivacyUnit(relation, self.records_per_person)
+
+
+def request_of(
+    *,
+    epsilon: Any,
+    neighbours: Any,
+    n_max: Any,
+    records_per_person: Any,
+    ledger: Any,
+    random_state: Any,
+) -> Request:
+    """Check the shared options; every fault is found here, before the data are touched."""
+    if epsilon is None:
+        raise SpecError("epsilon is missing; state what the release may cost, as in epsilon=1.")
+    if neighbours not in (ReplaceOne.name, AddRemove.name):
+        raise SpecError(
+            f"neighbours must be 'replace-one' or 'add-remove', got {neighbours!r}."
+        )
+    if n_max is not None and neighbours == ReplaceOne.name:
+        raise SpecError(
+            "n_max belongs to neighbours='add-remove'; under replace-one the number of records "
+            "is public."
+        )
+    return Request(
+        epsilon=positive(epsilon, "epsilon"),
+        neighbours=neighbours,
+        n_max=None if n_max is None else whole(n_max, "n_max", 1),
+        records_per_person=whole(records_per_person, "records_per_person", 1),
+        ledger=_ledger(ledger),
+        bits=bits_of(random_state),
+    )
+
+
+def _ledger(value: Any) -> Ledger | None:
+    if value is None or isinstance(value, StoredLedger):
+        return value
+    if isinstance(value, str | os.PathLike):
+        return StoredLedger(value)
+    raise SpecTypeError(
+        f"ledger must be a kng.Ledger or the path of one, got {type(value).__name__}."
+    )
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Check an option that takes one of a few words."""
+    if value not in choices:
+        raise SpecError(
+            f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}."
+        )
+
+
+def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
+    """Return the public facts about the records that a receipt shows."""
+    facts = {
+        "granularity": ", ".join(show(step) for step in records.step),
+        "missing counts as": ", ".join(
+            show(value) for value in records.lattice.units(records.missing)
+        ),
+    }
+    if isinstance(unit.neighbours, ReplaceOne):
+        facts["records"] = f"{unit.neighbours.n} (public)"
+    return facts

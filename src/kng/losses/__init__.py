@@ -1,0 +1,6 @@
+"""Losses: what is minimised. Formulas first; they read records only below the charge."""
+
+from kng.losses.pinball import Pinball
+from kng.losses.squared import Squared
+
+__all__ = ["Pinball", "Squared"]

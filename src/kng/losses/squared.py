@@ -1,0 +1,202 @@
+"""The squared loss around a point, whose minimiser is the mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+
+from kng.core.encoding import Encoding
+from kng.core.plan import DensityPlan, NoisePlan
+from kng.core.privacy import AddRemove, Neighbours, ReplaceOne
+from kng.core.problem import Problem
+from kng.core.protocols import Integers, LineField, Norm, Point, Sensitivity, Source
+from kng.core.sensitivity import Constant, Varying
+
+# A record of 44 bits is cut into halves of 22, so that 2**18 of their products fit an int64.
+_HALF_BITS = 22
+
+
+@dataclass(frozen=True, slots=True)
+class Squared:
+    """Half the squared distance of records to theta; minimised by their mean.
+
+        l(theta; x) = |x - theta|^2 / 2,      gradient sum = n theta - sum x
+
+    The paper leaves out the half and carries a factor 2 through score and sensitivity, where it
+    cancels. In whole steps x lies in 0 .. last.
+
+    Paper    Section 4.1. The remark's location family (no factor 2) is `read_sum` with the
+             K-norm mechanism; the bounded form of Theorem 3.1 is `read_gradient`.
+    Privacy  Gradient: last under replace-one; max(theta, last - theta) under add-remove, which
+             needs a bounded Theta. docs/proofs/losses/squared.md.
+    Cost     One pass.
+    """
+
+    def gradient_sensitivity(
+        self, norm: Norm, records: Encoding, neighbours: Neighbours
+    ) -> Sensitivity:
+        """Return the norm of the largest change of n theta - sum x."""
+        last = records.last
+        if isinstance(neighbours, ReplaceOne):
+            return Constant(norm.value(tuple(Fraction(k) for k in last)))
+
+        def farthest(low: Point, high: Point) -> Fraction:
+            # |theta - x| is largest at a corner of records and at an end of the box of theta.
+            return norm.value(
+                tuple(Fraction(max(b, k - a)) for a, b, k in zip(low, high, last, strict=True))
+            )
+
+        return Varying(farthest)
+
+    def value_sensitivity(self, records: Encoding, neighbours: Neighbours) -> Sensitivity:  # noqa: ARG002
+        """Return the largest loss of one record over all theta; losses are >= 0 and reach 0."""
+        return Constant(Fraction(sum(k * k for k in records.last), 2))
+
+    def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[LineField]:
+        """Read the number of records and their sum."""
+        moments = source.reduce(Moments())
+        return [DistanceField(moments.n, moments.sums[0], plan) for plan in plans]
+
+    def read_value(self, source: Source, plans: Sequence[DensityPlan]) -> list[LineField]:
+        """Read the number of records, their sum and their sum of squares."""
+        moments = source.reduce(Moments())
+        field = ParabolaField(moments.n, moments.sums[0], moments.squares[0])
+        return [field for _ in plans]
+
+    def sum_widths(self, records: Encoding, neighbours: Neighbours) -> tuple[Fraction, ...]:
+        """Return how far one record moves each coordinate of the sum.
+
+        Replace-one: the sum of x - low moves by at most high - low. Add-remove: sums are
+        taken from the middle of the bounds and a count joins them, so that one record moves
+        (sums, count) by at most (half widths, 1); the count costs nothing in a sup norm.
+        """
+        ranges = tuple(s * k for s, k in zip(records.step, records.last, strict=True))
+        if isinstance(neighbours, ReplaceOne):
+            return ranges
+        return (*(width / 2 for width in ranges), Fraction(1))
+
+    def sum_steps(self, records: Encoding, neighbours: Neighbours) -> tuple[Fraction, ...]:
+        """Return the size of one whole step of each coordinate of the sum."""
+        if isinstance(neighbours, ReplaceOne):
+            return records.step
+        return (*(step / 2 for step in records.step), Fraction(1))
+
+    def read_sum(self, source: Source, plan: NoisePlan) -> Point:
+        """Return the sum of the records in whole steps, centred and counted under add-remove."""
+        records, neighbours = plan.problem.records, plan.problem.unit.neighbours
+        n, sums = source.reduce(Sums(records.last))
+        if isinstance(neighbours, ReplaceOne):
+            return sums
+        return (*(2 * s - n * last for s, last in zip(sums, records.last, strict=True)), n)
+
+    def minimiser(self, total: Point, problem: Problem) -> tuple[Fraction, ...]:
+        """Return the mean that a sum stands for, in the caller's units."""
+        records, neighbours = problem.records, problem.unit.neighbours
+        low, steps = records.bounds.low, self.sum_steps(records, neighbours)
+        if isinstance(neighbours, AddRemove):
+            *sums, noisy = total
+            n = min(max(noisy, 1), neighbours.n_max)
+            middle = [a + s * k / 2 for a, s, k in zip(low, records.step, records.last, strict=True)]
+            return tuple(m + h * s / n for m, h, s in zip(middle, steps, sums, strict=False))
+        return tuple(a + h * s / neighbours.n for a, h, s in zip(low, steps, total, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Number of records and exact column sums; ``last`` bounds the records of each column."""
+
+    last: Point
+
+    def zero(self) -> tuple[int, Point]:
+        """No records."""
+        return 0, (0,) * len(self.last)
+
+    def partial(self, batch: Integers) -> tuple[int, Point]:
+        """Sum one batch: in float64 where that is exact (53 bits), else in int64 (62 bits)."""
+        fits = len(batch) * max(self.last) < 2**53
+        exact = batch if fits else batch.astype(np.int64)
+        return len(batch), tuple(int(np.add.reduce(column)) for column in exact.T)
+
+    def merge(self, left: tuple[int, Point], right: tuple[int, Point]) -> tuple[int, Point]:
+        """Add as Python integers, which cannot overflow."""
+        return left[0] + right[0], tuple(a + b for a, b in zip(left[1], right[1], strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class MomentState:
+    """Number of records, column sums and column sums of squares."""
+
+    n: int
+    sums: Point
+    squares: Point
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Exact first and second moments of the first column."""
+
+    def zero(self) -> MomentState:
+        """No records."""
+        return MomentState(0, (0,), (0,))
+
+    def partial(self, batch: Integers) -> MomentState:
+        """Square in halves, so that nothing exceeds an int64."""
+        x = batch[:, 0].astype(np.int64)
+        high, low = x >> _HALF_BITS, x & ((1 << _HALF_BITS) - 1)
+        parts = [int(np.dot(a, b)) for a, b in ((high, high), (high, low), (low, low))]
+        square = (parts[0] << 2 * _HALF_BITS) + (parts[1] << (_HALF_BITS + 1)) + parts[2]
+        return MomentState(len(x), (int(x.sum()),), (square,))
+
+    def merge(self, left: MomentState, right: MomentState) -> MomentState:
+        """Add as Python integers, which cannot overflow."""
+        return MomentState(
+            left.n + right.n,
+            (left.sums[0] + right.sums[0],),
+            (left.squares[0] + right.squares[0],),
+        )
+
+
+def _nearest(total: int, n: int) -> int:
+    """Return the whole number nearest to total / n, 0 without records."""
+    return floor(Fraction(2 * total + n, 2 * n)) if n else 0
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceField:
+    """|n theta - sum x|: the gradient's size, zero at the mean."""
+
+    n: int
+    total: int
+    plan: DensityPlan
+
+    def mode(self) -> int:
+        """Return the whole step beside the mean with the smaller normalised score."""
+        below = self.total // self.n if self.n else 0
+        return min(
+            (below, below + 1), key=lambda t: self.plan.exponent((t,), self.score(t))
+        )
+
+    def score(self, theta: int) -> Fraction:
+        """Return the size of the gradient at theta."""
+        return Fraction(abs(self.n * theta - self.total))
+
+
+@dataclass(frozen=True, slots=True)
+class ParabolaField:
+    """sum (x - theta)^2 / 2: the loss itself."""
+
+    n: int
+    total: int
+    squares: int
+
+    def mode(self) -> int:
+        """Return the whole step nearest to the mean."""
+        return _nearest(self.total, self.n)
+
+    def score(self, theta: int) -> Fraction:
+        """Return the summed loss at theta."""
+        return Fraction(self.n * theta * theta - 2 * theta * self.total + self.squares, 2)

@@ -1,0 +1,7 @@
+"""Mechanisms: how theta is weighed. None of them can see data."""
+
+from kng.mechanisms.exponential import Exponential
+from kng.mechanisms.kng import KNG
+from kng.mechanisms.knorm import KNorm
+
+__all__ = ["KNG", "Exponential", "KNorm"]

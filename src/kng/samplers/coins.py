@@ -1,0 +1,77 @@
+"""Decisions with exactly the stated probabilities, from uniform bits.
+
+A uniform U is drawn as a growing binary expansion. A probability p is known through enclosures
+of any precision. The answer "U < p" is given as soon as the bits seen so far decide it, and more
+bits are bought while they do not; ties have probability zero, so this ends with certainty, on
+average after a little over one word.
+
+Paper    none: the paper draws in floating point.
+Privacy  No decision rounds, so a sampler built from these has the law it states.
+         docs/proofs/samplers/coins.md.
+Cost     A few microseconds each.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from kng.core.bits import Bits
+from kng.core.enclosures import exp_minus
+
+# low <= 2**b * p <= high at b bits
+Enclosure = Callable[[int], tuple[int, int]]
+
+
+def uniform(bits: Bits, size: int) -> int:
+    """Return a uniform whole number in ``0 .. size - 1``, by rejection."""
+    width = (size - 1).bit_length()
+    while (value := bits.take(width)) >= size:
+        pass
+    return value
+
+
+def below(bits: Bits, probability: Enclosure) -> bool:
+    """Return True with exactly the enclosed probability."""
+    value, length = 0, 0
+    while True:
+        value = (value << bits.word) | bits.take(bits.word)
+        length += bits.word
+        low, high = probability(length)
+        if value + 1 <= low:
+            return True
+        if value >= high:
+            return False
+
+
+def bernoulli(bits: Bits, probability: Fraction) -> bool:
+    """Return True with exactly a rational probability."""
+
+    def enclosure(length: int) -> tuple[int, int]:
+        scaled, rest = divmod(probability.numerator << length, probability.denominator)
+        return scaled, scaled + (rest > 0)
+
+    return below(bits, enclosure)
+
+
+def bernoulli_exp(bits: Bits, gamma: Fraction) -> bool:
+    """Return True with probability exactly ``exp(-gamma)``, gamma >= 0."""
+    return gamma == 0 or below(bits, lambda length: exp_minus(gamma, length))
+
+
+def choose(bits: Bits, cumulative: Sequence[int]) -> int:
+    """Return i with probability ``(cumulative[i] - cumulative[i-1]) / cumulative[-1]``.
+
+    U * total is known up to an interval; it is refined until both ends lie in one cell.
+    """
+    total = cumulative[-1]
+    value, length = 0, 0
+    while True:
+        value = (value << bits.word) | bits.take(bits.word)
+        length += bits.word
+        first = bisect_right(cumulative, (value * total) >> length)
+        # the interval is half open: its last point is below (value + 1) * total / 2**length
+        last = bisect_right(cumulative, (((value + 1) * total) - 1) >> length)
+        if first == last:
+            return first
