@@ -20,11 +20,11 @@ from kng.core.errors import SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.lattice import Lattice, power_of_two_below
 
-# With at most 2**44 steps, 2**18 records sum to at most 2**62: one batch never overflows an int64,
+# With at most 2**44 steps, 2**17 records sum to at most 2**61: one batch never overflows an int64,
 # and batches are added as Python integers. This is the whole overflow argument, and it is checked
 # before the charge.
 MOST_STEPS = 2**44
-BATCH_RECORDS = 2**18
+BATCH_RECORDS = 2**17
 
 
 @dataclass(frozen=True, slots=True)

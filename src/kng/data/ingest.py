@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 class Ingest:
     """Turn blocks of float64 into integers, in a buffer of its own."""
 
-    __slots__ = ("_buffer", "_default", "_inverse", "_last", "_low", "_step")
+    __slots__ = ("_buffer", "_default", "_inverse", "_last", "_low", "_shifted", "_step")
 
     def __init__(self, encoding: Encoding) -> None:
         # One column is computed with scalars: broadcasting over a width of one is far slower.
@@ -39,6 +39,7 @@ class Ingest:
         # Dividing by a power of two is multiplying by its inverse, exactly and faster.
         powers = np.all(np.frexp(step)[0] == 0.5)
         self._inverse = 1.0 / step if powers else None
+        self._shifted = bool(np.any(low))
         self._buffer = np.empty((0, len(encoding)))
 
     def __call__(self, block: Floats) -> Integers:
@@ -48,7 +49,7 @@ class Ingest:
         rows = self._buffer[: len(block)]
         x, k = (block, rows) if block.shape[1] > 1 else (block[:, 0], rows[:, 0])
         with np.errstate(all="ignore"):
-            if np.any(self._low):  # x - 0 is x
+            if self._shifted:  # x - 0 is x
                 x = np.subtract(x, self._low, out=k)
             if self._inverse is None:
                 np.divide(x, self._step, out=k)

@@ -16,7 +16,7 @@ from kng.core.problem import Problem
 from kng.core.protocols import Integers, LineField, Norm, Point, Sensitivity, Source
 from kng.core.sensitivity import Constant, Varying
 
-# A record of 44 bits is cut into halves of 22, so that 2**18 of their products fit an int64.
+# A record of 44 bits is cut into halves of 22, so that 2**17 of their products fit an int64.
 _HALF_BITS = 22
 
 
