@@ -40,8 +40,10 @@ def ball(number: Fraction) -> arb:
 def floor_ceil(value: arb, bits: int) -> tuple[int, int]:
     """Enclose ``2**bits * value`` between two integers; call inside ``precision``."""
     scaled = value * arb(2) ** bits
-    low, high = scaled.lower().floor(), scaled.upper().ceil()
-    return int(low.unique_fmpz()), int(high.unique_fmpz())
+    low, high = scaled.lower().floor().unique_fmpz(), scaled.upper().ceil().unique_fmpz()
+    if low is None or high is None:  # the ends of a ball are exact numbers, so this cannot be
+        raise AssertionError("an enclosure could not be rounded outwards")
+    return int(low), int(high)
 
 
 def exp_minus(gamma: Fraction, bits: int) -> tuple[int, int]:

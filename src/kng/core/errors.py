@@ -1,13 +1,13 @@
 """Every error of ours, and the wall between what may speak and what may not.
 
-    KngError
-    ├── SpecError          (ValueError)   an argument is wrong: epsilon <= 0, q = 1
-    ├── SpecTypeError      (TypeError)    an argument is of the wrong kind: epsilon="much"
-    ├── IncompatibleParts  (TypeError)    two parts do not fit; names both and what would
-    ├── SchemaError        (ValueError)   a column is missing (public facts only)
-    ├── BudgetError                       the ledger refuses; carries requested and remaining
-    ├── LedgerError                       the ledger file is not one, or was tampered with
-    └── PrivateZoneError                  something failed after the charge; carries no detail
+KngError
+├── SpecError          (ValueError)   an argument is wrong: epsilon <= 0, q = 1
+├── SpecTypeError      (TypeError)    an argument is of the wrong kind: epsilon="much"
+├── IncompatibleParts  (TypeError)    two parts do not fit; names both and what would
+├── SchemaError        (ValueError)   a column is missing (public facts only)
+├── BudgetError                       the ledger refuses; carries requested and remaining
+├── LedgerError                       the ledger file is not one, or was tampered with
+└── PrivateZoneError                  something failed after the charge; carries no detail
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SpecTypeError(KngError, TypeError):
     """An argument is of a kind that cannot be used."""
 
 
-class IncompatibleParts(KngError, TypeError):
+class IncompatibleParts(KngError, TypeError):  # noqa: N818 - what it says, not what it is
     """Two parts do not fit together; the message names what would."""
 
 

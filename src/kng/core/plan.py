@@ -101,7 +101,7 @@ class NoisePlan:
 
     @property
     def rate(self) -> Fraction:
-        """c in exp(-c ||u||_K)."""
+        """Return c in exp(-c ||u||_K)."""
         return self.epsilon / self.problem.unit.group(self.sensitivity)
 
 

@@ -120,9 +120,7 @@ class Release:
         except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
             if isinstance(error, SpecError):
                 raise
-            raise SpecError(
-                "this text is not a release as written by Release.to_json()."
-            ) from None
+            raise SpecError("this text is not a release as written by Release.to_json().") from None
 
     @classmethod
     def _from_mapping(cls, raw: Mapping[str, Any]) -> Release:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from kng.core.errors import SpecError
 
@@ -50,6 +51,7 @@ class Smoothing:
         return (1 - self.beta) * self.phi * self.points / self.beta
 
 
+@lru_cache(maxsize=256)
 def smoothing(points: int, epsilon: Fraction, miss: Fraction) -> Smoothing:
     """Return the cheapest attempts and depth for which the lemma holds.
 

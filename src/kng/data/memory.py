@@ -55,8 +55,7 @@ def _layout(data: Any, encoding: Encoding) -> tuple[list[Any], Any]:
         return _array(data, width)
     if isinstance(data, str | bytes) or not hasattr(data, "__len__"):
         raise SchemaError(
-            f"data must be an array, a list, a series or a data frame, got "
-            f"{type(data).__name__}."
+            f"data must be an array, a list, a series or a data frame, got {type(data).__name__}."
         )
     return ([data], None) if width == 1 else ([], data)
 
@@ -97,7 +96,7 @@ def _array(data: np.ndarray[Any, Any], width: int) -> tuple[list[Any], Any]:
             "Give one row per record and one column per bound."
         )
     raise SchemaError(
-        f"data must have one row per record and {width} column{'s'[:width > 1]}, as the bounds "
+        f"data must have one row per record and {width} column{'s'[: width > 1]}, as the bounds "
         f"do; got an array of shape {' x '.join(map(str, ('n', *data.shape[1:])))}."
     )
 

@@ -127,7 +127,8 @@ def _on_the_sum(
             answers.origin, tuple(h / n for h in answers.step), tuple(n * k for k in answers.last)
         )
     widths = loss.sum_widths(records, unit.neighbours)
-    ball: Norm = {"l1": L1(), "linf": LInf()}.get(norm, WeightedSup(widths))
+    norms: dict[str, Norm] = {"l1": L1(), "linf": LInf()}
+    ball = norms.get(norm, WeightedSup(widths))
     problem = Problem(loss, ball, WholeSpace(len(widths)), records, answers, unit)
 
     def finish(drawn: Sequence[Point]) -> Point:

@@ -53,9 +53,7 @@ def request_of(
     if epsilon is None:
         raise SpecError("epsilon is missing; state what the release may cost, as in epsilon=1.")
     if neighbours not in (ReplaceOne.name, AddRemove.name):
-        raise SpecError(
-            f"neighbours must be 'replace-one' or 'add-remove', got {neighbours!r}."
-        )
+        raise SpecError(f"neighbours must be 'replace-one' or 'add-remove', got {neighbours!r}.")
     if n_max is not None and neighbours == ReplaceOne.name:
         raise SpecError(
             "n_max belongs to neighbours='add-remove'; under replace-one the number of records "
@@ -72,7 +70,9 @@ def request_of(
 
 
 def _ledger(value: Any) -> Ledger | None:
-    if value is None or isinstance(value, StoredLedger):
+    if value is None:
+        return None
+    if isinstance(value, StoredLedger):
         return value
     if isinstance(value, str | os.PathLike):
         return StoredLedger(value)
@@ -84,9 +84,7 @@ def _ledger(value: Any) -> Ledger | None:
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Check an option that takes one of a few words."""
     if value not in choices:
-        raise SpecError(
-            f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}."
-        )
+        raise SpecError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
 
 
 def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:

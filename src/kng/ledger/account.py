@@ -115,7 +115,7 @@ def accept(event: PrivacyEvent) -> PrivacyEvent:
 
 def read_relation(value: Any) -> str:
     """Read the name of a neighbouring relation."""
-    if value not in RELATIONS:
+    if not isinstance(value, str) or value not in RELATIONS:
         raise SpecError(f"neighbours must be {' or '.join(map(repr, RELATIONS))}, got {value!r}.")
     return str(value)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from kng.core.errors import LedgerError
 from kng.core.privacy import Guarantee, PrivacyEvent
 from kng.ledger.account import Account
 
@@ -72,17 +75,18 @@ class ChargeBody:
     @classmethod
     def read(cls, text: str) -> ChargeBody:
         """Return what a stored text says."""
-        body = json.loads(text)
-        event = PrivacyEvent(
-            epsilon=Fraction(body["epsilon"]),
-            width=Fraction(body["width"]),
-            mechanism=body["mechanism"],
-            neighbours=body["neighbours"],
-            records_per_person=body["records_per_person"],
-            guarantee=Guarantee(body["guarantee"]),
-        )
-        time = datetime.fromisoformat(body["time"])
-        return cls(event, body["parameters"], Fraction(body["spent"]), time)
+        with legible():
+            body = json.loads(text)
+            event = PrivacyEvent(
+                epsilon=Fraction(body["epsilon"]),
+                width=Fraction(body["width"]),
+                mechanism=body["mechanism"],
+                neighbours=body["neighbours"],
+                records_per_person=body["records_per_person"],
+                guarantee=Guarantee(body["guarantee"]),
+            )
+            time = datetime.fromisoformat(body["time"])
+            return cls(event, body["parameters"], Fraction(body["spent"]), time)
 
 
 def write_account(account: Account) -> str:
@@ -99,14 +103,15 @@ def write_account(account: Account) -> str:
 
 def read_account(name: str, text: str) -> Account:
     """Return the account as it was opened."""
-    body = json.loads(text)
-    return Account(
-        name=name,
-        cap=Fraction(body["cap"]),
-        spent=Fraction(0),
-        neighbours=body["neighbours"],
-        records_per_person=body["records_per_person"],
-    )
+    with legible():
+        body = json.loads(text)
+        return Account(
+            name=name,
+            cap=Fraction(body["cap"]),
+            spent=Fraction(0),
+            neighbours=body["neighbours"],
+            records_per_person=body["records_per_person"],
+        )
 
 
 def write_release(payload: str) -> str:
@@ -119,7 +124,20 @@ def write_release(payload: str) -> str:
 
 def read_release(text: str) -> str:
     """Return the payload of a release."""
-    return str(json.loads(text)["payload"])
+    with legible():
+        return str(json.loads(text)["payload"])
+
+
+@contextmanager
+def legible() -> Iterator[None]:
+    """Say that a ledger was edited where its text cannot be read."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise LedgerError(
+            f"The ledger was edited: an entry cannot be read ({error}). Put back the newest "
+            "untouched copy."
+        ) from error
 
 
 def now() -> datetime:

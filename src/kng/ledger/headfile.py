@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kng.core.errors import LedgerError
 
-_LINE = re.compile(rb"([1-9][0-9]{0,18}) ([0-9a-f]{64})\n")
+_LINE = re.compile(rb"([1-9][0-9]{0,17}) ([0-9a-f]{64})\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,10 @@ class HeadFile:
     def write(self, head: Head) -> None:
         """Replace the file, durably and in one step; under the ledger's write lock."""
         try:
-            self._stage(head)
+            with open(self._fresh, "wb") as file:
+                file.write(f"{head.sequence} {head.hash}\n".encode("ascii"))
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(self._fresh, self.path)
             _sync_directory(self.path.parent)
         except OSError as error:
@@ -75,18 +78,12 @@ class HeadFile:
     def rehearse(self) -> None:
         """Find out that the file cannot be written before a charge, rather than after it."""
         try:
-            self._stage(Head(1, "0" * 64))
+            self._fresh.write_bytes(b"0" * 100)
         except OSError as error:
             raise LedgerError(
-                f"{self._fresh} cannot be written ({error.strerror}), so nothing was charged. "
+                f"{self._fresh} cannot be written ({error.strerror}), so nothing was written. "
                 "Make room on the disk, or the directory writable."
             ) from error
-
-    def _stage(self, head: Head) -> None:
-        with open(self._fresh, "wb") as file:
-            file.write(f"{head.sequence} {head.hash}\n".encode("ascii"))
-            file.flush()
-            os.fsync(file.fileno())
 
 
 def _sync_directory(directory: Path) -> None:

@@ -46,7 +46,10 @@ class Pinball:
             )
 
     def gradient_sensitivity(
-        self, norm: Norm, records: Encoding, neighbours: Neighbours  # noqa: ARG002
+        self,
+        norm: Norm,
+        records: Encoding,  # noqa: ARG002 - a rank does not depend on how far records lie apart
+        neighbours: Neighbours,
     ) -> Sensitivity:
         """Return how far one record moves the score, in the norm of one coordinate.
 

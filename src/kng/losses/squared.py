@@ -100,7 +100,9 @@ class Squared:
         if isinstance(neighbours, AddRemove):
             *sums, noisy = total
             n = min(max(noisy, 1), neighbours.n_max)
-            middle = [a + s * k / 2 for a, s, k in zip(low, records.step, records.last, strict=True)]
+            middle = [
+                a + s * k / 2 for a, s, k in zip(low, records.step, records.last, strict=True)
+            ]
             return tuple(m + h * s / n for m, h, s in zip(middle, steps, sums, strict=False))
         return tuple(a + h * s / neighbours.n for a, h, s in zip(low, steps, total, strict=True))
 
@@ -176,9 +178,7 @@ class DistanceField:
     def mode(self) -> int:
         """Return the whole step beside the mean with the smaller normalised score."""
         below = self.total // self.n if self.n else 0
-        return min(
-            (below, below + 1), key=lambda t: self.plan.exponent((t,), self.score(t))
-        )
+        return min((below, below + 1), key=lambda t: self.plan.exponent((t,), self.score(t)))
 
     def score(self, theta: int) -> Fraction:
         """Return the size of the gradient at theta."""

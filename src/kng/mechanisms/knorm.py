@@ -16,7 +16,7 @@ from kng.core.protocols import LocationLoss
 class KNorm:
     """Add noise to the sum that determines the estimate.
 
-        released sum = sum_i x_i + u,      u with density proportional to exp( -epsilon ||u||_K / Delta )
+        released sum = sum_i x_i + u,     u with density prop. to exp( -epsilon ||u||_K / Delta )
 
     Paper    Section 4.1, remark: KNG for the mean is a location family, so its normaliser does
              not depend on the data and epsilon need not be halved. (The remark's sign is a

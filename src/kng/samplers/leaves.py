@@ -3,13 +3,13 @@
     cover Theta by leaves; leaf l has count_l points and an exponent floor_l <= gamma(k) on them
     W_l >= 2**P * count_l * exp(-floor_l)                                   integers, rounded up
     attempt:  l with probability W_l / sum W;  k uniform in l;
-              accept with probability 2**P * count_l * exp(-gamma(k)) / W_l  (not exp(-(gamma-floor)):
-              that would forget the rounding of W and let a record move real mass)
+              accept with probability 2**P * count_l * exp(-gamma(k)) / W_l
 
 An attempt returns k with probability 2**P exp(-gamma(k)) / sum W, so an accepted point has the
-law exp(-gamma) / Z whatever the leaves are. Exactly ``attempts`` attempts are made and the first
-accepted point is kept; if there is none, or on a coin of probability beta, the answer is a
-uniform point of the domain, which the smoothing lemma pays for.
+law exp(-gamma) / Z whatever the leaves are. (Accepting with exp(-(gamma - floor)) instead would
+forget the rounding of W, and one record could then move real mass.) Exactly ``attempts`` attempts
+are made and the first accepted point is kept; if there is none, or on a coin of probability beta,
+the answer is a uniform point of the domain, which the smoothing lemma pays for.
 
 Paper    replaces the paper's Markov chains.
 Privacy  docs/proofs/samplers/leaves.md, docs/proofs/lemmas/smoothing.md. The number of attempts

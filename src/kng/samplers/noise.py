@@ -125,5 +125,6 @@ def rounded_box_noise(bits: Bits, rate: Fraction, widths: tuple[Fraction, ...]) 
                 (radius * (2 * side.ball() - 1) * ball(width) + arb(0.5)).floor().unique_fmpz()
                 for side, width in zip(sides, widths, strict=True)
             ]
-        if all(cell is not None for cell in cells):
-            return tuple(int(cell) for cell in cells)
+        certain = tuple(int(cell) for cell in cells if cell is not None)
+        if len(certain) == dim:
+            return certain

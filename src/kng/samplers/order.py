@@ -77,9 +77,7 @@ class Order:
         return (draw(envelope, exponent, fallback, plan.smoothing, bits),)
 
 
-def envelope_of(
-    plan: DensityPlan, field: LineField
-) -> tuple[Envelope, Callable[[int], Fraction]]:
+def envelope_of(plan: DensityPlan, field: LineField) -> tuple[Envelope, Callable[[int], Fraction]]:
     """Return the leaves, and the exponent above its least value."""
     first, last = plan.domain.first[0], plan.domain.last[0]
     mode = min(max(field.mode(), first), last)
@@ -88,16 +86,24 @@ def envelope_of(
     def exponent(theta: int) -> Fraction:
         return plan.exponent((theta,), field.score(theta)) - least
 
-    def sublevel(level: Fraction, inner: tuple[int, int]) -> tuple[int, int]:
-        """Return { exponent <= level }, which contains the interval ``inner``."""
-        if isinstance(field, LevelField) and isinstance(plan.sensitivity, Constant):
-            a, b = field.sublevel(plan.score_at((mode,), least + level))
-            return max(a, first), min(b, last)
+    def searched(level: Fraction, inner: tuple[int, int]) -> tuple[int, int]:
+        """Return { exponent <= level }, which contains ``inner``, by bisection."""
         return (
             -_farthest(lambda t: exponent(-t) <= level, -inner[0], -first),
             _farthest(lambda t: exponent(t) <= level, inner[1], last),
         )
 
+    sublevel: Callable[[Fraction, tuple[int, int]], tuple[int, int]] = searched
+    if isinstance(field, LevelField) and isinstance(plan.sensitivity, Constant):
+        level_field = field
+        per_exponent = plan.score_at((mode,), Fraction(1))
+
+        def known(level: Fraction, _: tuple[int, int]) -> tuple[int, int]:
+            """Return { exponent <= level } as the field knows it."""
+            a, b = level_field.sublevel((least + level) * per_exponent)
+            return max(a, first), min(b, last)
+
+        sublevel = known
     a, b = sublevel(Fraction(0), (mode, mode))
     leaves = [Leaf(a, b - a + 1, Fraction(0))]
     for floor, level in pairwise(_levels(plan.domain.points, plan.depth)):

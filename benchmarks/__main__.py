@@ -1,0 +1,5 @@
+"""Run every benchmark and print its table."""
+
+from benchmarks import location
+
+location.main()

@@ -1,0 +1,117 @@
+"""Words from the command line become the library's arguments.
+
+Numbers stay text, so that the library reads them exactly and its own messages apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kng.core.errors import LedgerError, SpecError
+from kng.core.exact import whole
+from kng.ledger import Ledger
+
+Ends = tuple[str, str]
+
+# Handed on under the same name, and only if given: the defaults are the library's.
+_SAME_NAME = ("mechanism", "norm", "neighbours", "n_max", "records_per_person")
+
+
+def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments of a statistic; everything that the words alone can tell.
+
+    Parameters
+    ----------
+    options : mapping
+        The options of the command, by name; those not given are None or empty.
+    """
+    if options["epsilon"] is None:
+        raise SpecError("epsilon is missing; state what the release may cost, as in --epsilon 1.")
+    arguments = {
+        "epsilon": options["epsilon"],
+        "bounds": read_bounds(options["bounds"], options["column"]),
+        "granularity": read_setting("granularity", options["granularity"]),
+        "missing": read_setting("missing", options["missing"]),
+    }
+    arguments |= {
+        name: options[name] for name in _SAME_NAME if options.get(name) is not None
+    }
+    if options["seed"] is not None:
+        if options["ledger"] is not None:
+            raise SpecError(
+                "--seed makes the answer repeatable, so no ledger books it. Drop --seed for a "
+                "release that counts, or --ledger for a simulation."
+            )
+        arguments["random_state"] = whole(options["seed"], "seed", 0)
+    if options["ledger"] is not None:
+        arguments["ledger"] = open_ledger(options["ledger"])
+    return arguments
+
+
+def read_bounds(texts: Sequence[str], column: str | None) -> Ends | dict[str, Ends]:
+    """Read LOW:HIGH once, or COLUMN=LOW:HIGH once per column."""
+    if not texts:
+        raise SpecError(
+            "bounds are missing. They are public facts about a record and are never read from "
+            "the data; state them, as in --bounds 0:100 or --bounds age=0:120."
+        )
+    pairs = [(name, _ends(text, ends)) for text in texts for name, ends in [_split(text)]]
+    if all(name is None for name, _ in pairs):
+        if len(pairs) > 1:
+            raise SpecError(
+                f"--bounds is given {len(pairs)} times; name the column of each, as in "
+                "--bounds age=0:120 --bounds income=0:50000."
+            )
+        return pairs[0][1] if column is None else {column: pairs[0][1]}
+    if column is not None:
+        raise SpecError(
+            "--column goes with --bounds LOW:HIGH, but these bounds name their own column. "
+            "Leave out --column."
+        )
+    return _by_name("bounds", pairs)
+
+
+def read_setting(option: str, texts: Sequence[str]) -> str | dict[str, str] | None:
+    """Read one VALUE for all columns, or COLUMN=VALUE once per column."""
+    if not texts:
+        return None
+    pairs = [_split(text) for text in texts]
+    if len(pairs) == 1 and pairs[0][0] is None:
+        return pairs[0][1]
+    return _by_name(option, pairs)
+
+
+def open_ledger(path: str) -> Ledger:
+    """Open a ledger that exists; only ``kng budget create`` makes one."""
+    try:
+        return Ledger(path)
+    except SpecError:
+        raise LedgerError(
+            f"{path} holds no budget. Check the path, or create one with: "
+            f"kng budget create {path} --epsilon CAP"
+        ) from None
+
+
+def _split(text: str) -> tuple[str | None, str]:
+    # At the last sign: a column may be called a=b, a number may not.
+    name, sign, rest = text.rpartition("=")
+    return (name if sign else None), rest
+
+
+def _ends(text: str, ends: str) -> Ends:
+    low, sign, high = ends.partition(":")
+    if not sign or ":" in high:
+        raise SpecError(f"--bounds must be LOW:HIGH or COLUMN=LOW:HIGH, got {text!r}.")
+    return low, high
+
+
+def _by_name[Value](option: str, pairs: Sequence[tuple[str | None, Value]]) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for name, value in pairs:
+        if not name:
+            raise SpecError(f"--{option} names a column in one place and not in another; name all.")
+        if name in found:
+            raise SpecError(f"--{option} is given twice for column {name!r}; give it once.")
+        found[name] = value
+    return found

@@ -1,0 +1,119 @@
+"""The ``kng`` command: its group, and what every failure becomes.
+
+A failure is one message on stderr and a stable exit code, never a traceback: a traceback can show
+a record.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from kng.cli.budget import budget
+from kng.cli.demo import demo
+from kng.cli.statistics import mean, median, quantile
+from kng.core.version import __version__
+
+OK, UNFORESEEN, ARGUMENT, BUDGET, DATA, LEDGER, CHARGED, INTERRUPTED = 0, 1, 2, 3, 4, 6, 70, 130
+
+_EPILOG = """\b
+Exit codes:
+    0  done
+    1  an unforeseen failure; no detail is shown, because it could depend on the records
+    2  an argument is wrong or missing; nothing was charged
+    3  the budget does not cover the request; nothing was charged
+    4  the data file or a column of it is missing or unusable; nothing was charged
+    6  the ledger is missing, unusable or was tampered with
+   70  failed after the charge, which stays
+  130  interrupted by Ctrl-C
+
+\b
+Start here:
+  kng demo
+  kng median ages.csv --column age --bounds 0:120 --granularity 1 --epsilon 0.5
+"""
+
+
+@click.group(
+    name="kng",
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 90},
+)
+@click.version_option(__version__, prog_name="kng", message="%(prog)s %(version)s")
+def commands() -> None:
+    """Publish statistics of sensitive records under pure differential privacy.
+
+    Every answer comes with a receipt: what it cost, what it promises and what it assumes. With a
+    ledger, a budget cannot be overspent.
+    """
+
+
+for _command in (mean, quantile, median, budget, demo):
+    commands.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words after ``kng``; those of this process unless given.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # A column name that the terminal cannot show must not fail a release that is paid for.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = commands.main(args=arguments, prog_name="kng", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _say("Interrupted. A charge that was made stays; kng budget history shows it.")
+        return INTERRUPTED
+    except Exception as error:
+        return _explain(error)
+    return code if isinstance(code, int) else OK
+
+
+def _explain(error: Exception) -> int:
+    """Tell a failure in one message and return its exit code."""
+    # Imported here because it loads NumPy, which a run that goes well may not need.
+    from kng.core.errors import BudgetError, KngError, LedgerError, PrivateZoneError, SchemaError
+
+    _abandon_output()
+    for kind, code in (
+        (BudgetError, BUDGET),
+        (SchemaError, DATA),
+        (LedgerError, LEDGER),
+        (PrivateZoneError, CHARGED),
+        (KngError, ARGUMENT),
+    ):
+        if isinstance(error, kind):
+            _say(str(error))
+            return code
+    _say(
+        "Sorry, kng stopped for a reason that it did not foresee. No detail is shown, because it "
+        "could depend on the records; kng budget history shows whether a charge was made."
+    )
+    return UNFORESEEN
+
+
+def _say(message: str) -> None:
+    click.echo(f"Error: {message}", err=True)
+
+
+def _abandon_output() -> None:
+    """Drop what a full disk or a closed pipe did not take, so that Python's exit stays silent."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""Hand a release over: on the terminal, as JSON, and in a file that was made before the charge."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+
+import click
+
+from kng.core.errors import KngError, PrivateZoneError, SpecError
+from kng.core.released import Release
+from kng.ledger import Ledger
+from kng.ledger.amounts import tell
+
+
+class ReceiptFile(AbstractContextManager["ReceiptFile"]):
+    """A new file for one receipt; taken away again if there is no release to put into it.
+
+    It is made before the charge, because a name that is taken or a directory that may not be
+    written to must not cost epsilon.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        self._written = False
+        try:
+            self._file = self.path.open("x", encoding="utf-8")
+        except FileExistsError:
+            raise SpecError(
+                f"--out {path} exists already, and receipts are not overwritten. "
+                "Choose another name."
+            ) from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "not a file name"
+            raise SpecError(
+                f"--out {path} cannot be written ({reason}). Choose a directory that exists and "
+                "may be written to."
+            ) from None
+
+    def write(self, text: str) -> None:
+        """Store the receipt durably."""
+        self._written = True
+        self._file.write(text + "\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file, and remove it if nothing was written."""
+        try:
+            self._file.close()
+        except OSError:
+            self._written = False  # what the disk did not take is no receipt
+        if not self._written:
+            self.path.unlink(missing_ok=True)
+
+
+def deliver(
+    release: Release, *, as_json: bool, file: ReceiptFile | None, ledger: Ledger | None
+) -> None:
+    """Show the release, and store it if a file is waiting for it.
+
+    The charge is made, so neither way out may stop the other.
+    """
+    receipt = release.to_json(indent=2)
+    troubles = []
+    if file is not None:
+        try:
+            file.write(receipt)
+        except OSError as error:
+            troubles.append(f"{file.path} could not be written ({error.strerror})")
+    try:
+        click.echo(receipt if as_json else f"{release!r}\n{_booked(release, ledger)}")
+    except OSError as error:
+        troubles.append(f"standard output could not be written ({error.strerror})")
+    if troubles:
+        again = f" Read it with: kng budget history {ledger.path} --receipt N" if ledger else ""
+        raise PrivateZoneError(
+            f"The answer was drawn and its charge stays, but {' and '.join(troubles)}.{again}"
+        )
+    if file is not None:
+        click.echo(f"Receipt written to {file.path}", err=True)
+
+
+def _booked(release: Release, ledger: Ledger | None) -> str:
+    """Return one more row for the table: what is left of the budget."""
+    width = max(len(label) for label, _ in release.rows())
+    if ledger is None:
+        text = "none: nothing keeps count of this epsilon (see --ledger)"
+    else:
+        try:
+            text = f"{ledger.path.name}, {tell(ledger.remaining)} of {tell(ledger.cap)} left"
+        except KngError:  # the answer is paid for and must be shown, whatever became of the ledger
+            text = ledger.path.name
+    return f"{'ledger':<{width}}  {text}"

@@ -1,0 +1,68 @@
+"""What SQLite's errors mean to someone who holds a ledger."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kng.core.errors import LedgerError
+
+BUSY_SECONDS = 60.0
+
+# By the beginning of SQLite's name for the error, the first that fits.
+_MEANINGS = (
+    (
+        "SQLITE_BUSY",
+        "another program has held {path} for {seconds:.0f} seconds. Wait for it to finish, or "
+        "close the tool that has the file open.",
+    ),
+    (
+        "SQLITE_READONLY",
+        "{path} cannot be written. Make the file and its directory writable.",
+    ),
+    ("SQLITE_FULL", "the disk that holds {path} is full. Make room on it."),
+    (
+        "SQLITE_NOTADB",
+        "{path} is not a kng ledger. Give the path of a ledger, or of a file that does not "
+        "exist yet.",
+    ),
+    (
+        "SQLITE_CORRUPT",
+        "{path} is damaged. Put back the newest untouched copy, together with its .head file.",
+    ),
+    (
+        "SQLITE_CANTOPEN",
+        "{path} cannot be opened. Check that its directory exists and may be written to.",
+    ),
+    (
+        "SQLITE_PERM",
+        "{path} may not be opened. Check who owns the file and its directory.",
+    ),
+    (
+        "SQLITE_IOERR",
+        "reading or writing {path} failed ({error}). Check the disk; a ledger must be on a local "
+        "one.",
+    ),
+    (
+        "SQLITE_CONSTRAINT",
+        "{path} refused an entry that breaks its own rules ({error}). Run verify() on it.",
+    ),
+)
+
+
+@contextmanager
+def told_plainly(path: Path) -> Iterator[None]:
+    """Turn an error of SQLite into one sentence about the ledger."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "")
+        for beginning, meaning in _MEANINGS:
+            if name.startswith(beginning):
+                text = meaning.format(path=path, seconds=BUSY_SECONDS, error=error)
+                break
+        else:
+            text = f"{path} cannot be used ({error}). Check that it is a ledger, and run verify()."
+        raise LedgerError(text[0].upper() + text[1:]) from error
