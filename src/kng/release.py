@@ -14,11 +14,11 @@ from typing import Any
 
 from kng.core.bits import Bits
 from kng.core.bounds import Bounds
-from kng.core.errors import IncompatibleParts, private_zone
+from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, private_zone
 from kng.core.lattice import Lattice
 from kng.core.plan import Certificate, DensityPlan, NoisePlan, Plan, event_of
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.protocols import Ledger, Point, Source
+from kng.core.protocols import Charge, Ledger, Point, Source
 from kng.core.released import Release
 from kng.core.version import __version__
 from kng.samplers import Noise, Order
@@ -93,8 +93,18 @@ def release(
             version=__version__,
         )
     if ledger is not None and charge is not None:
-        ledger.settle(charge, result.to_json())
+        _settle(ledger, charge, result)
     return result
+
+
+def _settle(ledger: Ledger, charge: Charge, result: Release) -> None:
+    """Store the release; a ledger that fails now has been charged already."""
+    try:
+        ledger.settle(charge, result.to_json())
+    except LedgerError as error:
+        raise PrivateZoneError(
+            f"The release was charged, but the ledger could not store it: {error} The charge stays."
+        ) from None
 
 
 def _certificate(plans: Sequence[Plan], bits: Bits) -> Certificate:

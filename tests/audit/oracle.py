@@ -13,6 +13,8 @@ for the tiny universe it looked at and has no statistical error.
     released_law       law of the whole released point: attempts, depth, beta, fallback
     audit_laws         the same verdict for laws given as probabilities
     climb              directed search for a bad pair where enumeration is out of reach
+    noise_law          the noise that production asks for, with its exact pmf
+    audit_noise        largest loss of additive noise over all neighbours
 
 Records are tuples of whole steps and theta is a tuple too, so that a problem with several
 columns or coordinates only needs a field that scores tuples.
@@ -29,6 +31,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, product
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -44,6 +47,7 @@ from kng.data import MemorySource
 from kng.domains import Box, WholeSpace
 from kng.norms import LInf
 from kng.release import certified
+from kng.samplers import noise as noise_module
 from kng.samplers.order import envelope_of
 
 Record = tuple[int, ...]
@@ -268,9 +272,7 @@ def audit(
     scale = math.lcm(*{g.denominator for row in gammas.values() for g in row})
     whole = {d: np.array([int(g * scale) for g in row], dtype=object) for d, row in gammas.items()}
     with ctx.workprec(PRECISION):
-        log_z = {
-            d: sum(((-ball(g)).exp() for g in row), arb(0)).log() for d, row in gammas.items()
-        }
+        log_z = {d: sum(((-ball(g)).exp() for g in row), arb(0)).log() for d, row in gammas.items()}
         worst, spread, witness = arb(0), Fraction(0), None
         for a, b in pairs(universe, setting.relation, setting.records_per_person):
             difference = whole[b] - whole[a]
@@ -310,9 +312,15 @@ def audit_laws(
 
 
 def climb(
-    setting: Setting, start: tuple[Dataset, Dataset], rng: random.Random, steps: int
+    setting: Setting,
+    start: tuple[Dataset, Dataset],
+    rng: random.Random,
+    steps: int,
+    enough: float = math.inf,
 ) -> Verdict:
     """Move one record at a time while the loss of the pair grows; return the exact verdict.
+
+    The search ends early once ``enough`` times epsilon is reached.
 
     Candidates are judged in floating point and the winner exactly, so the search may be sloppy
     and its answer is still a proof. A move puts a record onto an end of the lattice, beside or
@@ -321,8 +329,12 @@ def climb(
     plan = setting.plan(len(start[0]))
     assert setting.relation == REPLACE, "neighbours of the search differ in their last record"
 
+    @lru_cache(maxsize=4096)
+    def approximate(dataset: Dataset) -> np.ndarray[Any, Any]:
+        return np.array([float(x) for x in exponents(plan, dataset)])
+
     def loss(left: Dataset, right: Dataset) -> float:
-        g, h = (np.array([float(x) for x in exponents(plan, d)]) for d in (left, right))
+        g, h = approximate(tuple(sorted(left))), approximate(tuple(sorted(right)))
         shift = np.logaddexp.reduce(-h) - np.logaddexp.reduce(-g)
         return float(np.abs(h - g + shift).max())
 
@@ -336,6 +348,8 @@ def climb(
     common, (x, y) = list(start[0][:-1]), (start[0][-1], start[1][-1])
     best = loss((*common, x), (*common, y))
     for _ in range(steps):
+        if best > enough * setting.epsilon:
+            break
         trial, a, b = list(common), x, y
         if rng.random() < 0.5:
             # Runs of equal records move together: one at a time would have to cross a valley.
@@ -357,6 +371,123 @@ def climb(
 
 def _nothing(setting: Setting, dataset: Dataset) -> Verdict:
     return Verdict(setting.epsilon, Fraction(0), Fraction(0), Fraction(0), (dataset, dataset))
+
+
+# --- additive noise ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Separate:
+    """Independent discrete Laplace noise: P(k) = prod_j tanh(rate_j / 2) exp(-rate_j |k_j|)."""
+
+    rates: tuple[Fraction, ...]
+
+    def loss(self, shift: Point) -> Fraction:
+        """Return the largest log ratio between the noise and the noise moved by ``shift``."""
+        return sum((r * abs(s) for r, s in zip(self.rates, shift, strict=True)), Fraction(0))
+
+    def probability(self, cell: Point) -> arb:
+        """Return the probability of one output; call inside ``ctx.workprec``."""
+        result = arb(1)
+        for rate, k in zip(self.rates, cell, strict=True):
+            result *= (ball(rate) / 2).tanh() * (-ball(rate * abs(k))).exp()
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedBox:
+    """Density proportional to exp(-rate max_j |u_j| / width_j), rounded to whole steps."""
+
+    rate: Fraction
+    widths: tuple[Fraction, ...]
+
+    def loss(self, shift: Point) -> Fraction:
+        """Return the supremum of the log ratio of the densities, which bounds that of cells."""
+        return self.rate * max(abs(s) / w for s, w in zip(shift, self.widths, strict=True))
+
+    def probability(self, cell: Point) -> arb:
+        """Integrate the density over the unit cube around a lattice point, in closed form.
+
+        The mass of a box with a corner at the origin is known (`_corner`); a cube is a signed
+        sum of 2**d of them.
+        """
+        half = Fraction(1, 2)
+        total = arb(0)
+        for corner in product((0, 1), repeat=len(cell)):
+            sides, sign = [], 1
+            for k, upper, width in zip(cell, corner, self.widths, strict=True):
+                end = (k - half + upper) / width
+                sides.append(abs(end))
+                sign *= (1 if upper else -1) * (1 if end > 0 else -1)
+            total += sign * self._corner(sorted(sides))
+        return total * self._normaliser()
+
+    def _corner(self, sides: Sequence[Fraction]) -> arb:
+        """Return the integral of exp(-rate max_j v_j) over 0 <= v_j <= sides_j, sides sorted.
+
+        {max v <= r} cuts the volume prod_j min(r, sides_j) out of the box; between two
+        neighbouring sides it grows like r**m with m coordinates still free.
+        """
+        total, fixed, before = arb(0), Fraction(1), Fraction(0)
+        for done, side in enumerate(sides):
+            free = len(sides) - done
+            total += ball(fixed) * (self._moment(free, side) - self._moment(free, before))
+            fixed, before = fixed * side, side
+        return total
+
+    def _moment(self, m: int, r: Fraction) -> arb:
+        """Return the integral of m s**(m-1) exp(-rate s) over 0 <= s <= r, by parts."""
+        c, total, factor = ball(self.rate), arb(0), arb(1)
+        for i in range(m, 0, -1):
+            # m (m-1) ... i / c**(m-i+1) times r**(i-1)
+            factor = factor * i / c
+            total += factor * (ball(r) ** (i - 1) if i > 1 else arb(1))
+        return factor - total * (-ball(self.rate * r)).exp()
+
+    def _normaliser(self) -> arb:
+        d = len(self.widths)
+        return ball(self.rate) ** d / (arb(2) ** d * math.factorial(d))
+
+
+NoiseLaw = Separate | RoundedBox
+
+
+def noise_law(plan: NoisePlan) -> NoiseLaw:
+    """Return the law that production asks its samplers for: its own calls are overheard."""
+    rates: list[Fraction] = []
+    boxes: list[RoundedBox] = []
+
+    def laplace(_bits: Any, rate: Fraction) -> int:
+        rates.append(rate)
+        return 0
+
+    def box(_bits: Any, rate: Fraction, widths: tuple[Fraction, ...]) -> Point:
+        boxes.append(RoundedBox(rate, widths))
+        return (0,) * len(widths)
+
+    with (
+        mock.patch.object(noise_module, "discrete_laplace", laplace),
+        mock.patch.object(noise_module, "rounded_box_noise", box),
+    ):
+        noise_module.noise(plan, None)
+    return boxes[0] if boxes else Separate(tuple(rates))
+
+
+def audit_noise(setting: Setting, universe: tuple[Dataset, ...]) -> tuple[Fraction, set[Point]]:
+    """Return the largest loss over all neighbours, exactly, and every shift of the sum."""
+    plans = {n: setting.noise_plan(n) for n in {len(d) for d in universe}}
+    laws = {n: noise_law(plan) for n, plan in plans.items()}
+    assert len(set(laws.values())) == 1, "the noise depends on the number of records"
+    law = next(iter(laws.values()))
+    sums = {
+        d: setting.loss.read_sum(source_of(d, encoding(setting.last)), plans[len(d)])
+        for d in universe
+    }
+    shifts = {
+        tuple(y - x for x, y in zip(sums[a], sums[b], strict=True))
+        for a, b in pairs(universe, setting.relation, setting.records_per_person)
+    }
+    return max(law.loss(shift) for shift in shifts), shifts
 
 
 # --- broken parts --------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def test_sqlite_refuses_what_a_ledger_never_does(ledger, sql, statement) -> None
         ('UPDATE entry SET body = \'{"payload":"y"}\' WHERE sequence = 3', "Entry 3"),
         ("UPDATE entry SET account = 'b' WHERE sequence = 2", "Entry 2"),
         ("UPDATE entry SET charge = 6 WHERE sequence = 5", "Entry 5"),
-        ("UPDATE entry SET hash = previous WHERE sequence = 3", "Entry 3"),
+        ("UPDATE entry SET hash = 'x' || substr(hash, 2) WHERE sequence = 3", "Entry 3"),
         ("DELETE FROM entry WHERE sequence = 5", "Entry 5 of the ledger is missing"),
         ("DELETE FROM entry WHERE sequence = 1", "Entry 1 of the ledger is missing"),
         ("UPDATE account SET spent = '1/10'", "edited"),
@@ -346,7 +346,7 @@ def test_an_unwritable_head_is_found_before_the_charge(ledger, path, event) -> N
 def test_a_second_account_is_part_of_the_chain(ledger, path, unguarded) -> None:
     Ledger(path, cap="1/2", account="other")
     ledger.verify()
-    with pytest.raises(SpecError, match="has cap 0.5"):
+    with pytest.raises(SpecError, match=r"has cap 0\.5"):
         Ledger(path, cap=1, account="other")
     unguarded("UPDATE entry SET body = replace(body, '1/2', '9/2') WHERE sequence = 7")
     with pytest.raises(LedgerError, match="Entry 7"):

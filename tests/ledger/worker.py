@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-import time
+import traceback
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -59,13 +59,33 @@ def loop(path: str, cap: str, epsilon: str, journal: str) -> None:
     """Release forever: charge, publish to a journal outside the ledger, settle."""
     event = cost(epsilon)
     file = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    ready()
     ledger = Ledger(path, cap=cap)
     while True:
         charge = ledger.reserve(event, parameters="{}")
         os.write(file, f"{charge.sequence}\n".encode())
         os.fsync(file)
         ledger.settle(charge, f"release {charge.sequence}")
+
+
+def pack(size: str, cap: str, epsilon: str) -> None:
+    """Start a pack of loops for every line of input, and tell how they ended after the next."""
+    ready()
+    for line in sys.stdin:
+        path, journal = line.split()
+        pids = []
+        for _ in range(int(size)):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    loop(path, cap, epsilon, journal)
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    os._exit(1)
+            pids.append(pid)
+        print(*pids, flush=True)
+        sys.stdin.readline()  # until then the dead keep their numbers
+        print(*(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids), flush=True)
 
 
 def fork(path: str) -> None:
@@ -118,14 +138,6 @@ def readonly(path: str) -> None:
             print(error, flush=True)
 
 
-def hold(path: str) -> None:
-    """Keep the write lock until killed."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("BEGIN IMMEDIATE")
-        ready()
-        time.sleep(600)
-
-
 if __name__ == "__main__":
-    jobs = {job.__name__: job for job in (race, loop, fork, full, readonly, hold)}
+    jobs = {job.__name__: job for job in (race, pack, fork, full, readonly)}
     jobs[sys.argv[1]](*sys.argv[2:])

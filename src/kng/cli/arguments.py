@@ -6,13 +6,14 @@ Numbers stay text, so that the library reads them exactly and its own messages a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from kng.core.errors import LedgerError, SpecError
 from kng.core.exact import whole
 from kng.ledger import Ledger
 
 Ends = tuple[str, str]
+Value = TypeVar("Value")
 
 # Handed on under the same name, and only if given: the defaults are the library's.
 _SAME_NAME = ("mechanism", "norm", "neighbours", "n_max", "records_per_person")
@@ -34,9 +35,7 @@ def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
         "granularity": read_setting("granularity", options["granularity"]),
         "missing": read_setting("missing", options["missing"]),
     }
-    arguments |= {
-        name: options[name] for name in _SAME_NAME if options.get(name) is not None
-    }
+    arguments |= {name: options[name] for name in _SAME_NAME if options.get(name) is not None}
     if options["seed"] is not None:
         if options["ledger"] is not None:
             raise SpecError(
@@ -82,6 +81,13 @@ def read_setting(option: str, texts: Sequence[str]) -> str | dict[str, str] | No
     return _by_name(option, pairs)
 
 
+def read_quantiles(texts: Sequence[str]) -> str | list[str]:
+    """Read --q: one is a number, several are a list."""
+    if not texts:
+        raise SpecError("q is missing; state the quantile, as in --q 0.9.")
+    return texts[0] if len(texts) == 1 else list(texts)
+
+
 def open_ledger(path: str) -> Ledger:
     """Open a ledger that exists; only ``kng budget create`` makes one."""
     try:
@@ -106,7 +112,7 @@ def _ends(text: str, ends: str) -> Ends:
     return low, high
 
 
-def _by_name[Value](option: str, pairs: Sequence[tuple[str | None, Value]]) -> dict[str, Value]:
+def _by_name(option: str, pairs: Sequence[tuple[str | None, Value]]) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for name, value in pairs:
         if not name:

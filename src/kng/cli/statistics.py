@@ -35,7 +35,9 @@ _SHARED = (
         metavar="[COLUMN=]VALUE",
         help="What an empty or unreadable cell counts as; the middle of the bounds unless given.",
     ),
-    click.option("--mechanism", metavar="NAME", help="auto, kng or exponential; mean: also k-norm."),
+    click.option(
+        "--mechanism", metavar="NAME", help="auto, kng or exponential; mean: also k-norm."
+    ),
     click.option(
         "--neighbours",
         metavar="NAME",
@@ -70,19 +72,22 @@ def _shared(command: Command) -> Command:
     return command
 
 
-@click.command()
+@click.command(
+    epilog="\b\nkng mean survey.csv --bounds age=0:120 --bounds income=0:200000 --epsilon 1"
+)
 @_shared
 @click.option("--norm", metavar="NAME", help="With k-norm: auto, weighted-sup, l1 or linf.")
 def mean(**options: Any) -> None:
-    """Release a private mean of one or several columns of DATA, a CSV file.
+    """Release a private mean of one or several columns.
 
-    \b
-    kng mean survey.csv --bounds age=0:120 --bounds income=0:200000 --epsilon 1
+    DATA is a CSV file. Its first line names the columns and is public.
     """
     _release("mean", options)
 
 
-@click.command()
+@click.command(
+    epilog="\b\nkng quantile survey.csv --column age --bounds 0:120 --q 0.1 --q 0.9 --epsilon 1"
+)
 @_shared
 @click.option(
     "--q",
@@ -91,23 +96,22 @@ def mean(**options: Any) -> None:
     help="Which quantile, strictly between 0 and 1; repeat for several. Required.",
 )
 def quantile(q: tuple[str, ...], **options: Any) -> None:
-    """Release private quantiles of one column of DATA, a CSV file.
+    """Release one or several private quantiles of a column.
 
-    Several quantiles share epsilon equally and come back in order.
-
-    \b
-    kng quantile survey.csv --column age --bounds 0:120 --q 0.1 --q 0.9 --epsilon 1
+    DATA is a CSV file. Its first line names the columns and is public. Several quantiles share
+    epsilon equally and come back in order.
     """
     _release("quantile", options, q=q)
 
 
-@click.command()
+@click.command(
+    epilog="\b\nkng median survey.csv --column age --bounds 0:120 --granularity 1 --epsilon 0.5"
+)
 @_shared
 def median(**options: Any) -> None:
-    """Release a private median of one column of DATA, a CSV file.
+    """Release a private median of a column.
 
-    \b
-    kng median survey.csv --column age --bounds 0:120 --granularity 1 --epsilon 0.5
+    DATA is a CSV file. Its first line names the columns and is public.
     """
     _release("median", options)
 

@@ -12,6 +12,7 @@ one, so that every decision of a sampler is a branch of a small tree; the sample
 
 from __future__ import annotations
 
+import math
 import os
 import random
 from collections.abc import Iterable
@@ -19,6 +20,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kng.core.errors import SpecError, SpecTypeError
 
@@ -56,6 +58,11 @@ class SystemBits:
             self._pool &= (1 << self._left) - 1
             return high
 
+    def uniforms(self, *shape: int) -> NDArray[np.float64]:
+        """Return fresh uniforms of (0, 1) as float64, for draws in real arithmetic."""
+        words = np.frombuffer(os.urandom(8 * math.prod(shape)), dtype=np.uint64)
+        return _open_unit(words).reshape(shape)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return SystemBits, ()  # a copy buys its own bits
 
@@ -68,10 +75,17 @@ class SeededBits:
 
     def __init__(self, seed: int) -> None:
         self._generator = random.Random(seed)
+        self._words: np.random.PCG64 | None = None
 
     def take(self, k: int) -> int:
         """Return the next k bits of the seeded stream."""
         return self._generator.getrandbits(k) if k else 0
+
+    def uniforms(self, *shape: int) -> NDArray[np.float64]:
+        """Return the next uniforms of the seeded stream."""
+        if self._words is None:
+            self._words = np.random.PCG64(self.take(128))
+        return _open_unit(self._words.random_raw(math.prod(shape))).reshape(shape)
 
 
 class TapeEnd(Exception):  # noqa: N818 - it is a signal, not a fault
@@ -97,6 +111,15 @@ class TapeBits:
             value = 2 * value + bit
         self.used += k
         return value
+
+    def uniforms(self, *shape: int) -> NDArray[np.float64]:
+        """Refuse: a tape is for exact samplers, which take bits one by one."""
+        raise SpecError(f"a tape of bits holds no uniforms (asked for {shape}).")
+
+
+def _open_unit(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Map 64-bit words to the middles of 2**53 equal cells of (0, 1), never an end."""
+    return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
 Bits = SystemBits | SeededBits | TapeBits

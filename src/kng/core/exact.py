@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import numbers
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from kng.core.errors import SpecError, SpecTypeError
+
+_MOST_DIGITS = 300
+_OUT_OF_RANGE = (
+    "{name} must be 0 or lie between 1e-300 and 1e300 in size, which float64 can hold. "
+    "Use other units."
+)
 
 
 def exact(value: Any, name: str) -> Fraction:
@@ -27,17 +33,44 @@ def exact(value: Any, name: str) -> Fraction:
     if isinstance(value, (bool, np.bool_)):
         raise SpecTypeError(f"{name} must be a number, got {value!r}. Give it as 1, 0.5 or '1/3'.")
     if isinstance(value, numbers.Rational | np.integer):
-        return Fraction(int(value)) if isinstance(value, np.integer) else Fraction(value)
+        whole_or_ratio = int(value) if isinstance(value, np.integer) else value
+        return _moderate(Fraction(whole_or_ratio), name)
     if isinstance(value, float | np.floating | Decimal | str):
-        text = str(value).strip()
-        try:
-            return Fraction(text)
-        except ZeroDivisionError:
-            raise SpecError(f"{name} must be a finite number, got {value!r}.") from None
-        except ValueError:
-            kind = "a finite number" if not isinstance(value, str) else "a number"
-            raise SpecError(f"{name} must be {kind}, got {value!r}.") from None
+        top, slash, bottom = str(value).strip().partition("/")
+        ratio = _decimal(top, value, name)
+        if slash:
+            divisor = _decimal(bottom, value, name)
+            if divisor == 0:
+                raise SpecError(f"{name} must be a finite number, got {value!r}.")
+            ratio /= divisor
+        return _moderate(ratio, name)
     raise SpecTypeError(f"{name} must be a number, got {type(value).__name__}.")
+
+
+def _decimal(text: str, value: Any, name: str) -> Fraction:
+    """Read a decimal; its exponent is looked at before it is written out."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise SpecError(f"{name} must be a number, got {_shown(value)}.") from None
+    if not number.is_finite():
+        raise SpecError(f"{name} must be a finite number, got {_shown(value)}.")
+    if number and abs(number.adjusted()) > _MOST_DIGITS:
+        raise SpecError(_OUT_OF_RANGE.format(name=name))
+    return Fraction(number)
+
+
+def _moderate(number: Fraction, name: str) -> Fraction:
+    """Refuse what float64 could not hold: later steps compute with the nearest double."""
+    size = abs(number)
+    if size and not Fraction(1, 10**_MOST_DIGITS) <= size <= 10**_MOST_DIGITS:
+        raise SpecError(_OUT_OF_RANGE.format(name=name))
+    return number
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def positive(value: Any, name: str) -> Fraction:

@@ -44,6 +44,21 @@ class Lattice:
         return tuple(min(max(k, 0), last) for k, last in zip(integers, self.last, strict=True))
 
 
+@dataclass(frozen=True, slots=True)
+class AffineMap:
+    """A public map ``matrix @ v + offset``, exact."""
+
+    matrix: tuple[tuple[Fraction, ...], ...]
+    offset: tuple[Fraction, ...]
+
+    def __call__(self, vector: Sequence[Fraction]) -> tuple[Fraction, ...]:
+        """Apply the map."""
+        return tuple(
+            sum((m * v for m, v in zip(row, vector, strict=True)), start)
+            for row, start in zip(self.matrix, self.offset, strict=True)
+        )
+
+
 def power_of_two_below(number: Fraction) -> Fraction:
     """Return the largest power of two that is at most ``number``."""
     exponent = number.numerator.bit_length() - number.denominator.bit_length()

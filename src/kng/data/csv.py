@@ -13,7 +13,9 @@ import numpy as np
 from kng.core.encoding import BATCH_RECORDS, Encoding
 from kng.core.errors import SchemaError
 from kng.data.batches import Batches, BatchSource
-from kng.data.ingest import Ingest, numbers
+from kng.data.ingest import Ingest, number, numbers
+
+_LONGEST_HEADER = 2**16
 
 
 class CsvSource(BatchSource):
@@ -61,21 +63,30 @@ class CsvSource(BatchSource):
         # The default limit on a cell's length raises on content.
         csv.field_size_limit(sys.maxsize)
         with self._path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-            reader = csv.reader(file)
-            next(reader, None)
-            yield from (row for row in reader if row)
+            file.readline()
+            yield from (row for row in csv.reader(file) if row)
 
 
 def header_of(path: Path) -> list[str]:
-    """Read the column names; the first line of a file is public."""
+    """Read the column names: the first line of the file, and never more than that.
+
+    A first line that holds a number, or a quote that is not closed, is not a header. It is then
+    not repeated in the message, because it may be a record.
+    """
     try:
         with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-            header = next(csv.reader(file), [])
+            line = file.readline(_LONGEST_HEADER)
     except OSError as error:
         raise SchemaError(
             f"cannot read {str(path)!r}: {error.strerror or 'unreadable'}. Check the path."
         ) from None
-    names = [name.strip() for name in header]
-    if not names:
-        raise SchemaError(f"{path.name} is empty; its first line must name the columns.")
+    try:
+        names = [name.strip() for name in next(csv.reader([line], strict=True), [])]
+    except csv.Error:
+        names = []
+    if not any(names) or any(np.isfinite(number(name)) for name in names):
+        raise SchemaError(
+            f"the first line of {path.name} does not name columns. Put the column names there, "
+            "separated by commas."
+        )
     return names

@@ -1,6 +1,8 @@
 """Domains: where theta may be, and with what base measure."""
 
+from kng.domains.ball import L1Ball
 from kng.domains.box import Box
+from kng.domains.heavy import HeavyTailed
 from kng.domains.whole import WholeSpace
 
-__all__ = ["Box", "WholeSpace"]
+__all__ = ["Box", "HeavyTailed", "L1Ball", "WholeSpace"]

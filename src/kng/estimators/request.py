@@ -9,7 +9,7 @@ from typing import Any
 
 from kng.core.bits import Bits, bits_of
 from kng.core.encoding import Encoding
-from kng.core.errors import SpecError, SpecTypeError
+from kng.core.errors import SchemaError, SpecError, SpecTypeError
 from kng.core.exact import positive, show, whole
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.protocols import Ledger, Source
@@ -33,7 +33,7 @@ class Request:
         if self.neighbours == ReplaceOne.name:
             n = source.count()
             if n == 0:
-                raise SpecError("the data hold no record. Give at least one.")
+                raise SchemaError("the data hold no record. Give at least one.")
             relation = ReplaceOne(n)
         else:
             relation = AddRemove() if self.n_max is None else AddRemove(self.n_max)

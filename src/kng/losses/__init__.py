@@ -1,6 +1,7 @@
 """Losses: what is minimised. Formulas first; they read records only below the charge."""
 
+from kng.losses.least_squares import LeastSquares
 from kng.losses.pinball import Pinball
 from kng.losses.squared import Squared
 
-__all__ = ["Pinball", "Squared"]
+__all__ = ["LeastSquares", "Pinball", "Squared"]

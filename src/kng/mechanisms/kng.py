@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, overload
+
+import numpy as np
 
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import DensityPlan
 from kng.core.problem import Problem
 from kng.core.protocols import BoxDomain, GradientLoss
+from kng.core.regression import (
+    AffineLoss,
+    BallDomain,
+    CoefficientPlan,
+    Matrix,
+    Plan,
+    RealNorm,
+    Regression,
+    Scale,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +39,16 @@ class KNG:
 
     name: ClassVar[str] = "kng"
 
-    def plan(self, problem: Problem, epsilon: Fraction) -> DensityPlan:
+    @overload
+    def plan(self, problem: Problem, epsilon: Fraction) -> DensityPlan: ...
+
+    @overload
+    def plan(self, problem: Regression, epsilon: Fraction) -> CoefficientPlan: ...
+
+    def plan(self, problem: Problem | Regression, epsilon: Fraction) -> Plan:
         """Fix the density before the charge."""
+        if isinstance(problem, Regression):
+            return _coefficients(problem, epsilon)
         if not isinstance(problem.loss, GradientLoss):
             raise IncompatibleParts(
                 f"KNG needs a loss with a gradient; {type(problem.loss).__name__} offers none."
@@ -42,3 +62,33 @@ class KNG:
             problem.norm, problem.records, problem.unit.neighbours
         )
         return DensityPlan(problem, epsilon, self.name, "gradient", sensitivity)
+
+
+def _coefficients(problem: Regression, epsilon: Fraction) -> CoefficientPlan:
+    """Plan for a gradient that is affine in the coefficients.
+
+    On a ball the paper's constant is used: the largest sensitivity over the ball. On the whole
+    space the sensitivity is the one at theta, and a ridge of the order of the noise keeps
+    directions without data in range; it is public and moves with no record.
+    """
+    loss, norm, design, unit = problem.loss, problem.norm, problem.design, problem.unit
+    if not isinstance(loss, AffineLoss):
+        raise IncompatibleParts(
+            f"KNG for regression draws losses with an affine gradient so far; "
+            f"{type(loss).__name__} has none. Use ObjectivePerturbation."
+        )
+    if not isinstance(norm, RealNorm):
+        raise IncompatibleParts(f"KNG cannot draw from the norm {type(norm).__name__} here.")
+    corner = norm.value((Fraction(1),) * design.dim)
+    if isinstance(problem.domain, BallDomain):
+        largest = corner * loss.gradient_bound(problem.domain.radius, unit.neighbours)
+        constant = Scale(lambda theta: np.full(theta.shape, float(largest)), float(largest))
+        return CoefficientPlan(problem, epsilon, KNG.name, "gradient", constant, Fraction(0))
+
+    def widths(theta: Matrix) -> Matrix:
+        return norm.divisor(loss.widths(theta, design, unit.neighbours))
+
+    slope = loss.slope(unit.neighbours)
+    scale = Scale(widths, float(corner * slope))
+    ridge = slope * (design.dim + 1) * unit.records_per_person / (2 * epsilon)
+    return CoefficientPlan(problem, epsilon, KNG.name, "gradient", scale, ridge)

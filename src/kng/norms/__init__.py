@@ -1,6 +1,7 @@
 """Norms: the K of the K-norm gradient mechanism."""
 
-from kng.norms.lp import L1, LInf
+from kng.norms.coordinate import CoordinateSup
+from kng.norms.lp import L1, L2, LInf
 from kng.norms.weighted import WeightedSup
 
-__all__ = ["L1", "LInf", "WeightedSup"]
+__all__ = ["L1", "L2", "CoordinateSup", "LInf", "WeightedSup"]

@@ -1,0 +1,246 @@
+"""``kng demo``: one private number, from the question to the receipt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from kng.core.released import Release
+    from kng.ledger import Ledger
+
+    Records = list[dict[str, str]]
+
+# Public facts, known without looking at a record: no bill is below nothing, we choose to count at
+# most 5000 dollars, money comes in cents, and the study followed a person for at most five years.
+_SPENDING: dict[str, Any] = {
+    "bounds": {"spending": (0, 5000)},
+    "granularity": "0.01",
+    "records_per_person": 5,
+}
+_VISITS: dict[str, Any] = {
+    "bounds": {"visits": (0, 100)},
+    "granularity": 1,
+    "records_per_person": 5,
+}
+_DRAWS = 60
+
+_LINES = {
+    "median": "The answer, in dollars. It was drawn at random near the middle of the bills. Run "
+    "the demo again and it differs a little. That is what protects people.",
+    "epsilon": "The promise. Exchange one person's records, all five years of them, for any "
+    "others: no answer becomes more than 1.65 times as likely (e to the power 0.5). Someone who "
+    "held it 50:50 whether your records are these or those ends at 62:38 at most, whatever else "
+    "they know.",
+    "guarantee": "How far the promise reaches. Exact: it holds for the program that ran, rounding "
+    "included, and not only for a formula.",
+    "drawn by": "The K-norm gradient mechanism: the further an answer is from splitting the bills "
+    "in half, the less likely it is. The sampler draws from exactly that law.",
+    "bounds": "Stated by us, not read from the data. A bill above 5000 counts as 5000.",
+    "granularity": "The step of the data and of the answer: one cent.",
+    "missing counts as": "What an empty cell would count as: the middle of the bounds.",
+    "records": "How many there are. This is public here; with --neighbours add-remove it is not.",
+    "assumes random-bits": "The promise rests on two things. This one is the system's job.",
+    "assumes unseen-clock": "This one is yours: let no outsider time the program.",
+    "version": "Which kng made the receipt.",
+}
+
+
+@click.command()
+def demo() -> None:
+    """See a private answer made and explained, step by step.
+
+    Uses data that ship with kng, and takes a few seconds.
+    """
+    import csv
+    from importlib.resources import as_file, files
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    import kng
+
+    with (
+        as_file(files("kng.cli") / "doctor_visits.csv") as data,
+        TemporaryDirectory(prefix="kng-demo-") as directory,
+    ):
+        with data.open(newline="", encoding="utf-8") as file:
+            records = list(csv.DictReader(file))
+        _say("One private number, from the question to the receipt. This takes a few seconds.", 0)
+        _present(records)
+        _ask_plainly(records)
+        ledger = kng.Ledger(Path(directory) / "visits.ledger", cap=1)
+        _ask_privately(data, ledger)
+        _overspend(data, ledger)
+        _vary_epsilon(records)
+        _go_on(data)
+
+
+def _present(records: Records) -> None:
+    """Say what the data are."""
+    people = len({record["person"] for record in records})
+    _title("1. The data")
+    _say(
+        f"{len(records):,} yearly records of {people:,} people in the RAND Health Insurance "
+        "Experiment (United States, 1974 to 1982): age, visits to a doctor, medical spending. A "
+        "person was followed for up to five years, so up to five records are about one person."
+    )
+    _say(
+        "These data have long been public. So the demo may show you things that a holder of "
+        "private data must never show."
+    )
+
+
+def _ask_plainly(records: Records) -> None:
+    """Show what a plain median gives away."""
+    from statistics import median_low
+
+    bills = _bills(records)
+    plain = median_low(bills)
+    without = median_low(_bills(record for record in records if record["person"] != "1"))
+    _title("2. The question, answered plainly")
+    _say(
+        "What does a typical person's medical care cost in a year? Line up all the bills and take "
+        f"the middle one: ${plain:.2f}. To publish that is risky, for two reasons."
+    )
+    _say(
+        f"- It is somebody's bill, to the cent. Of {len(bills):,} records, {bills.count(plain)} "
+        f"says {plain:.2f}.\n"
+        f"- It moves as people come and go. Leave out person 1 and it becomes ${without:.2f}. It "
+        "went up, so most of person 1's bills lie below it. Enough answers of this kind, put "
+        "together, give the records back."
+    )
+
+
+def _ask_privately(data: Path, ledger: Ledger) -> None:
+    """Make one real release, and explain its receipt line by line."""
+    import kng
+
+    _title("3. The same question, answered privately")
+    _say(
+        "First a budget: all answers from these data together may cost epsilon 1. Then the "
+        "question, at epsilon 0.5. As commands:"
+    )
+    _show(
+        "kng budget create visits.ledger --epsilon 1",
+        "kng median doctor_visits.csv --column spending --bounds 0:5000 \\",
+        "    --granularity 0.01 --records-per-person 5 --epsilon 0.5 --ledger visits.ledger",
+    )
+    _say(
+        "The demo now does the same, for real: with random bits from the operating system, and a "
+        "ledger in a temporary directory. Here is the receipt, line by line. Only its first line "
+        "depends on the records."
+    )
+    _explain(kng.median(data, epsilon="0.5", ledger=ledger, **_SPENDING))
+
+
+def _explain(release: Release) -> None:
+    """Print a receipt with a plain sentence under each of its lines."""
+    rows = release.rows()
+    width = max(len(label) for label, _ in rows)
+    for label, text in rows:
+        _print(text, indent=width + 5, first=f"   {label:<{width}}  ", bold=True)
+        if label in _LINES:
+            _print(_LINES[label], indent=6)
+    click.echo()
+
+
+def _overspend(data: Path, ledger: Ledger) -> None:
+    """Let the ledger refuse a question, and then grant it for less."""
+    import kng
+    from kng.core.errors import BudgetError
+    from kng.ledger.amounts import tell
+
+    _title("4. The budget cannot be overspent")
+    _say(
+        f"Of epsilon {tell(ledger.cap)}, {tell(ledger.remaining)} is left. The next question: how "
+        "many visits to a doctor do nine in ten person-years stay within? At epsilon 0.75:"
+    )
+    try:
+        kng.quantile(data, "0.9", epsilon="0.75", ledger=ledger, **_VISITS)
+    except BudgetError as refusal:
+        _say(f"Error: {refusal}", indent=6)
+    answer = kng.quantile(data, "0.9", epsilon="0.5", ledger=ledger, **_VISITS)
+    _say(
+        f"At epsilon 0.5 it fits: {answer.value:g} visits. That leaves {tell(ledger.remaining)}, "
+        "so the ledger now refuses every further question about these data."
+    )
+
+
+def _vary_epsilon(records: Records) -> None:
+    """Show by simulation what a larger or smaller epsilon gives."""
+    import numpy as np
+
+    import kng
+
+    bills = np.array(_bills(records))
+    facts = _SPENDING | {"bounds": (0, 5000)}
+    _title("5. What epsilon does")
+    _say(
+        f"A small epsilon protects more and blurs more. Below is a simulation: {_DRAWS} seeded "
+        "answers to the first question for each epsilon. It is possible because these data are "
+        "public. On private data every single answer would cost its epsilon."
+    )
+    click.echo(
+        f"   {'epsilon':<10}{'five simulated answers, in dollars':<44}nine in ten lie within"
+    )
+    for epsilon in ("0.01", "0.1", "1"):
+        answers = [
+            float(kng.median(bills, epsilon=epsilon, random_state=seed, **facts).value)
+            for seed in range(1, _DRAWS + 1)
+        ]
+        low, high = np.quantile(answers, (0.05, 0.95), method="nearest")
+        five = "".join(f"{answer:<8.2f}" for answer in answers[:5])
+        click.echo(f"   {epsilon:<10}{five:<44}{low:.2f} to {high:.2f}")
+    click.echo()
+    _say(
+        "More people help as much as more epsilon: with ten times the people, a tenth of the "
+        "epsilon is about as accurate."
+    )
+
+
+def _go_on(data: Path) -> None:
+    """Leave the reader with something to run."""
+    _title("6. Your turn")
+    _say("In the shell, on the same data:")
+    _show(
+        f"DATA={data}",
+        "kng mean $DATA --bounds visits=0:100 --records-per-person 5 --epsilon 1",
+    )
+    _say("In Python, on a list, an array, a data frame or the path of a CSV file:")
+    _show("import kng", "kng.median(ages, bounds=(0, 120), granularity=1, epsilon=1)")
+    _say("All commands: kng --help")
+
+
+def _bills(records: Iterable[dict[str, str]]) -> list[float]:
+    return [float(record["spending"]) for record in records]
+
+
+def _title(text: str) -> None:
+    click.echo(click.style(text, bold=True))
+    click.echo(click.style("-" * len(text), bold=True))
+
+
+def _say(text: str, indent: int = 3) -> None:
+    _print(text, indent)
+    click.echo()
+
+
+def _print(text: str, indent: int, first: str | None = None, bold: bool = False) -> None:
+    """Wrap a text; ``first`` stands in the margin of its first line."""
+    from textwrap import fill
+
+    margin = " " * indent
+    for line in text.split("\n"):
+        hanging = margin + "  " if line.startswith("- ") else margin
+        wrapped = fill(line, 88, initial_indent=first or margin, subsequent_indent=hanging)
+        click.echo(click.style(wrapped, bold=bold))
+
+
+def _show(*lines: str) -> None:
+    for line in lines:
+        click.echo(f"      {line}")
+    click.echo()

@@ -1,0 +1,171 @@
+"""Regression problems and plans: coefficients in standardised units, drawn in real arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kng.core.bits import Bits
+from kng.core.design import Design
+from kng.core.plan import Certificate, DensityPlan, NoisePlan
+from kng.core.privacy import Neighbours, PrivacyUnit
+from kng.core.protocols import Domain, Norm, Source
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@runtime_checkable
+class RealNorm(Norm, Protocol):
+    """A norm that can also be drawn from in real arithmetic."""
+
+    def divisor(self, widths: Matrix) -> Matrix:
+        """Return what a gradient is divided by, given each coordinate's sensitivity."""
+        ...
+
+    def lengths(self, rows: Matrix) -> Vector:
+        """Return the norm of each row."""
+        ...
+
+    def log_volume(self, dim: int) -> float:
+        """Return the log volume of the unit ball."""
+        ...
+
+    def directions(self, bits: Bits, rows: int, dim: int) -> Matrix:
+        """Return points of norm one with the cone measure."""
+        ...
+
+
+@runtime_checkable
+class BallDomain(Domain, Protocol):
+    """An l1 ball with the uniform base measure."""
+
+    @property
+    def radius(self) -> Fraction:
+        """Bound on the sum of absolute coefficients."""
+        ...
+
+
+@runtime_checkable
+class AffineLoss(Protocol):
+    """A loss whose gradient is affine in the coefficients."""
+
+    def widths(self, theta: Any, design: Design, neighbours: Neighbours) -> Any:
+        """Return Delta_j(theta) for rows of theta."""
+        ...
+
+    def slope(self, neighbours: Neighbours) -> Fraction:
+        """Return s with Delta_j(theta) <= s (1 + ||theta||_1)."""
+        ...
+
+    def gradient_bound(self, coef_bound: Fraction, neighbours: Neighbours) -> Fraction:
+        """Return the largest Delta_j over an l1 ball."""
+        ...
+
+    def value_sensitivity(self, coef_bound: Fraction) -> Fraction:
+        """Return the largest change of the summed loss over an l1 ball."""
+        ...
+
+    def read_affine(self, source: Source, design: Design) -> AffineField:
+        """Read the gradient's matrix and vector; below the charge."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AffineField:
+    """A gradient ``matrix @ theta - vector``: all that is ever read of the records."""
+
+    matrix: Matrix
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Delta(theta) per coordinate for rows of theta, and a bound on it.
+
+    ``bound`` is s with Delta_j(theta) <= s (1 + ||theta||_1) on the whole space, or with
+    Delta_j(theta) <= s on a ball, where nothing more is asked.
+    """
+
+    widths: Callable[[Matrix], Matrix]
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """One regression problem; public through and through."""
+
+    loss: Any
+    norm: Norm
+    domain: Domain
+    design: Design
+    unit: PrivacyUnit
+
+
+@dataclass(frozen=True, slots=True)
+class CoefficientPlan:
+    """Weigh coefficients by the gradient (KNG) or by the loss (exponential mechanism).
+
+        gradient   exp( -rate * || (A theta + ridge theta - b) / Delta(theta) ||_K )
+        value      exp( -rate * sum of losses / Delta )
+
+    with rate = epsilon / (2 records_per_person). The ridge is public and moves with no record.
+    """
+
+    problem: Regression
+    epsilon: Fraction
+    mechanism: str
+    score: Literal["gradient", "value"]
+    scale: Scale
+    ridge: Fraction
+    certificate: Certificate | None = None
+
+    def certified(self, certificate: Certificate) -> Self:
+        """Return the plan with a sampler's promise."""
+        return replace(self, certificate=certificate)
+
+    @property
+    def width(self) -> Fraction:
+        """Range of the privacy loss."""
+        return self.epsilon
+
+    @property
+    def rate(self) -> float:
+        """Return c in exp(-c * score)."""
+        return float(self.epsilon / (2 * self.problem.unit.records_per_person))
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbedPlan:
+    """Minimise a loss with a random linear term and a public ridge.
+
+        argmin over Theta of  sum of losses + (ridge / 2) ||theta||^2 + u'theta
+        u with density proportional to exp( -rate ||u||_K )
+
+    A share of epsilon pays for the noise, the rest for the change of the Hessian.
+    """
+
+    problem: Regression
+    epsilon: Fraction
+    mechanism: str
+    share: Fraction
+    rate: float
+    ridge: float
+    certificate: Certificate | None = None
+
+    def certified(self, certificate: Certificate) -> Self:
+        """Return the plan with a sampler's promise."""
+        return replace(self, certificate=certificate)
+
+    @property
+    def width(self) -> Fraction:
+        """Range of the privacy loss."""
+        return 2 * self.epsilon
+
+
+Plan = DensityPlan | NoisePlan | CoefficientPlan | PerturbedPlan

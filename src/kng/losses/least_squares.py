@@ -1,0 +1,78 @@
+"""Linear regression by least squares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from kng.core.design import Design
+from kng.core.privacy import Neighbours, ReplaceOne
+from kng.core.protocols import Source
+from kng.core.regression import AffineField
+from kng.losses.gram import Gram, standardised
+
+
+@dataclass(frozen=True, slots=True)
+class LeastSquares:
+    """Half the squared residual of a linear model in standardised units.
+
+        l(theta; z, y) = (y - z'theta)^2 / 2,        gradient sum = A theta - b
+        A = sum z z',  b = sum z y,  |z_j| <= 1,  |y| <= 1
+
+    The paper leaves out the half and carries a factor 2 through gradient and sensitivity; in its
+    equation (1) the factor is dropped from the gradient and kept in the sensitivity, which spends
+    half the budget for nothing (docs/paper-map.md, row "linear regression density").
+
+    Paper    Section 4.2 and its remark on removing the bound B.
+    Privacy  One record moves coordinate j of the gradient by at most Delta_j(theta), below.
+             docs/proofs/losses/least_squares.md.
+    Cost     One pass; then everything depends on d alone.
+    """
+
+    def widths(self, theta: Any, design: Design, neighbours: Neighbours) -> Any:
+        """Return Delta_j(theta), how far one record moves each coordinate of the gradient.
+
+        Rows of ``theta`` are points, of floats or of exact fractions. With a = |theta_j| and
+        T_j = 1 + ||theta||_1 - a, replacing a record moves coordinate j by at most
+
+            2 T_j                          if a <= T_j / 2,
+            a + T_j + T_j^2 / (4 a)        otherwise,
+
+        and the intercept, whose covariate is fixed at 1, by 2 (1 + sum of the other |theta_k|).
+        Adding or removing one moves each coordinate by at most 1 + ||theta||_1.
+        """
+        a = np.abs(theta)
+        total = 1 + a.sum(axis=-1, keepdims=True)
+        if not isinstance(neighbours, ReplaceOne):
+            return total + 0 * a
+        rest = total - a
+        steep = np.where(a > 0, a, 1)  # only used where a > rest / 2 > 0
+        width = np.where(2 * a <= rest, 2 * rest, a + rest + rest * rest / (4 * steep))
+        if design.intercept:
+            width[..., 0] = 2 * rest[..., 0]
+        return width
+
+    def slope(self, neighbours: Neighbours) -> Fraction:
+        """Return s with Delta_j(theta) <= s (1 + ||theta||_1) for every j and theta."""
+        return Fraction(2) if isinstance(neighbours, ReplaceOne) else Fraction(1)
+
+    def value_sensitivity(self, coef_bound: Fraction) -> Fraction:
+        """Return the largest loss of a record over ||theta||_1 <= coef_bound; losses reach 0."""
+        return (1 + coef_bound) ** 2 / 2
+
+    def gradient_bound(self, coef_bound: Fraction, neighbours: Neighbours) -> Fraction:
+        """Return the largest change of any coordinate over ||theta||_1 <= coef_bound."""
+        return self.slope(neighbours) * (1 + coef_bound)
+
+    def curvature(self, design: Design) -> Fraction:
+        """Return the largest eigenvalue of one record's Hessian z z', which has rank one."""
+        return Fraction(design.dim)
+
+    def read_affine(self, source: Source, design: Design) -> AffineField:
+        """Read A and b in one pass, exactly, and round them once."""
+        state = source.reduce(Gram(design.records.last))
+        matrix, vector = standardised(state, design)
+        return AffineField(matrix, vector)

@@ -1,0 +1,302 @@
+"""Draws from densities whose gradient is affine: least squares by KNG, in any dimension.
+
+Two charts make one problem of two. In both, with t = ||phi||_1 < radius,
+
+    u(phi) = A phi + t * tilt - offset
+
+    ball         phi = theta, radius B, tilt = 0, offset = b:              u is the gradient
+    whole space  phi = theta / (Y + ||theta||_1), radius 1, tilt = offset = b / Y:
+                 u is the gradient divided by Y + ||theta||_1, to which the sensitivity is
+                 proportional; the base measure (1 + ||theta||_1)^-(d+1) is uniform in phi at Y = 1
+
+so the noise has one scale, whatever theta is. Proposals split the coordinates in two:
+
+    weak     phi_W uniform in its l1 ball: coordinates that the data say little about
+    strong   u_S from K-norm noise, then phi_S = the solution of u_S(phi) = u_S
+
+and the split is the one with the smallest envelope among the d + 1 that pivoting offers; all weak
+is the uniform proposal, all strong is the paper's push-forward. Collinear columns become weak, so
+they cost a constant each instead of stalling the draw. Acceptance was above 1 in 300 on every
+dataset of our catalogue (docs/sampling-regression.md).
+
+Paper    Section 4.2, which uses a Markov chain; the remark after it for the whole space.
+Privacy  docs/proofs/samplers/affine.md: the law is the stated one whatever the data, in real
+         arithmetic, hence `ideal`; the number of attempts has no public bound, hence
+         `unbounded-time`.
+Cost     d^3 once, then d^2 a proposal, in batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import lgamma, log
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, logsumexp
+
+from kng.core.bits import Bits
+from kng.core.errors import IncompatibleParts
+from kng.core.plan import Certificate
+from kng.core.privacy import Assumption, Guarantee
+from kng.core.regression import (
+    AffineField,
+    BallDomain,
+    CoefficientPlan,
+    Matrix,
+    RealNorm,
+    Vector,
+)
+
+_FIRST_BATCH = 2**9
+_LAST_BATCH = 2**15
+# Y is chosen so that the solution of u_S(phi) = u_S is unique: ||A_SS^-1 b_S||_1 <= 0.8 Y.
+_ROOM = 1.25
+
+REAL_ASSUMPTIONS = (
+    Assumption.RANDOM_BITS,
+    Assumption.UNSEEN_CLOCK,
+    Assumption.REAL_ARITHMETIC,
+    Assumption.UNBOUNDED_TIME,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """Rejection with the two-part proposal above."""
+
+    name: ClassVar[str] = "affine"
+
+    def certify(self, plan: CoefficientPlan) -> CoefficientPlan:
+        """Promise a draw that is exact in real arithmetic."""
+        if plan.score != "gradient":
+            raise IncompatibleParts("The affine sampler draws KNG; use sampler='gaussian'.")
+        if not isinstance(plan.problem.norm, RealNorm):
+            raise IncompatibleParts(
+                f"The affine sampler cannot draw from the norm {type(plan.problem.norm).__name__}."
+            )
+        return plan.certified(Certificate(self.name, Guarantee.IDEAL, REAL_ASSUMPTIONS))
+
+    def draw(self, plan: CoefficientPlan, field: AffineField, bits: Bits) -> Vector:
+        """Return coefficients in standardised units."""
+        proposals = Proposals.best(plan, field)
+        size = _FIRST_BATCH
+        while True:
+            theta, log_accept = proposals.batch(bits, size)
+            accepted = np.flatnonzero(np.log(bits.uniforms(size)) < log_accept)
+            if len(accepted):
+                return np.asarray(theta[accepted[0]])
+            size = min(2 * size, _LAST_BATCH)
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """One way to split the coordinates, its envelope, and draws from it.
+
+    ``shift`` is Y, or None on a ball. Quantities with S (strong) and W (weak) index coordinates.
+    """
+
+    plan: CoefficientPlan
+    matrix: Matrix
+    vector: Vector
+    strong: Vector
+    weak: Vector
+    shift: float | None
+    center: Vector  # A_SS^-1 b_S
+    log_envelope: float
+
+    @classmethod
+    def best(cls, plan: CoefficientPlan, field: AffineField) -> Proposals:
+        """Return the split with the smallest envelope."""
+        d = len(field.vector)
+        matrix = field.matrix + float(plan.ridge) * np.eye(d)
+        order, usable = _pivots(matrix)
+        splits = [cls._split(plan, matrix, field.vector, order[:k]) for k in range(usable + 1)]
+        return min(splits, key=lambda split: split.log_envelope)
+
+    @classmethod
+    def _split(
+        cls, plan: CoefficientPlan, matrix: Matrix, vector: Vector, chosen: list[int]
+    ) -> Proposals:
+        d = len(vector)
+        strong = np.array(sorted(chosen), dtype=np.int64)
+        weak = np.array(sorted(set(range(d)) - set(chosen)), dtype=np.int64)
+        square = matrix[np.ix_(strong, strong)]
+        center = np.linalg.solve(square, vector[strong]) if chosen else np.zeros(0)
+        domain = plan.problem.domain
+        ball = isinstance(domain, BallDomain)
+        shift = None if ball else max(1.0, _ROOM * float(np.abs(center).sum()))
+        if not chosen:
+            shift = None if ball else 1.0
+        radius = float(domain.radius) if isinstance(domain, BallDomain) else 1.0
+        log_mass = _log_l1_volume(len(weak)) + len(weak) * log(radius)
+        if chosen:
+            norm = plan.problem.norm
+            assert isinstance(norm, RealNorm)
+            k = len(chosen)
+            log_mass += norm.log_volume(k) + log(k) + k * log(plan.scale.bound / plan.rate)
+            log_mass += logsumexp(_Radial(k, d + 1, shift or 1.0).log_masses)
+            log_mass -= np.linalg.slogdet(square)[1]
+            if shift is not None:
+                log_mass -= log(1 - np.abs(center).sum() / shift)
+        return cls(plan, matrix, vector, strong, weak, shift, center, float(log_mass))
+
+    @cached_property
+    def _inverse(self) -> Matrix:
+        return np.asarray(np.linalg.inv(self.matrix[np.ix_(self.strong, self.strong)]))
+
+    @property
+    def _radius(self) -> float:
+        domain = self.plan.problem.domain
+        return float(domain.radius) if isinstance(domain, BallDomain) else 1.0
+
+    def batch(self, bits: Bits, size: int) -> tuple[Matrix, Vector]:
+        """Return proposed coefficients and the log of their acceptance probabilities."""
+        d, k = len(self.vector), len(self.strong)
+        phi = np.zeros((size, d))
+        phi[:, self.weak] = self._radius * _l1_ball(bits, size, len(self.weak))
+        log_accept, x, log_bound = np.zeros(size), np.zeros(size), np.zeros(size)
+        if k:
+            radial = _Radial(k, d + 1, self.shift or 1.0)
+            x = radial.draw(bits, size)
+            log_bound = radial.log_bound(x)
+            phi[:, self.strong], log_jacobian = self._solve(bits, phi, x)
+            log_accept -= log_jacobian
+        total = np.abs(phi).sum(axis=1)
+        inside = total < self._radius
+        theta = phi
+        log_weight = np.zeros(size)
+        if self.shift is not None:
+            theta = self.shift * phi / np.where(inside, 1 - total, 1.0)[:, None]
+            length = np.abs(theta).sum(axis=1)
+            log_weight = (d + 1) * np.log((self.shift + length) / (1 + length))
+        score = self._score(theta)
+        log_accept += log_weight - self.plan.rate * score - (log_bound - x)
+        return theta, np.where(inside, log_accept, -np.inf)
+
+    def _solve(self, bits: Bits, phi: Matrix, x: Vector) -> tuple[Matrix, Vector]:
+        """Draw u_S and return phi_S, with the log of the Jacobian's share above its least.
+
+        phi_S = p - s q, where s = ||phi_S||_1 solves  s = ||p - s q||_1.  The difference of the two
+        sides is concave in s and rises everywhere, so Newton's steps from 0 climb to the solution
+        and reach it after at most one per change of sign.
+        """
+        size, k = len(x), len(self.strong)
+        norm = self.plan.problem.norm
+        assert isinstance(norm, RealNorm)
+        noise = norm.directions(bits, size, k) * (x * self.plan.scale.bound / self.plan.rate)[:, None]
+        cross = phi[:, self.weak] @ self.matrix[np.ix_(self.weak, self.strong)]
+        target = self.vector[self.strong] / (self.shift or 1.0)
+        if self.shift is None:
+            return (noise - cross + target) @ self._inverse, np.zeros(size)
+        room = 1 - np.abs(phi[:, self.weak]).sum(axis=1, keepdims=True)
+        p = (noise - cross + room * target) @ self._inverse
+        q = self.center / self.shift
+        s = np.zeros((size, 1))
+        for _ in range(k + 2):
+            strong = p - s * q
+            slope = 1 + np.sign(strong) @ q[:, None]
+            s = s - (s - np.abs(strong).sum(axis=1, keepdims=True)) / slope
+        strong = p - s * q
+        slope = 1 + np.sign(strong) @ q
+        return strong, np.log(slope) - log(1 - float(np.abs(q).sum()))
+
+    def _score(self, theta: Matrix) -> Vector:
+        norm = self.plan.problem.norm
+        assert isinstance(norm, RealNorm)
+        gradient = theta @ self.matrix - self.vector
+        return norm.lengths(gradient / self.plan.scale.widths(theta))
+
+
+@dataclass(frozen=True)
+class _Radial:
+    """Law of x = rate * ||u_S|| / s under the envelope, in three pieces.
+
+    The exact exponent is at least rho x with rho = (Y + t) / (1 + t) in [1, Y], and the base
+    measure adds a weight rho^D, D = d + 1. The largest of rho^D exp(-(rho - 1) x) is taken at
+    rho = D / x, cut to [1, Y]; times x^(k-1) exp(-x) this integrates in closed form:
+
+        x < D / Y        Y^D x^(k-1) exp(-Y x)
+        D / Y .. D       D^D exp(-D) x^(k-1-D)
+        x > D            x^(k-1) exp(-x)
+    """
+
+    k: int
+    weight: int
+    shift: float
+
+    @property
+    def log_masses(self) -> Vector:
+        """Log integral of each piece."""
+        k, d, y = self.k, self.weight, self.shift
+        low = (d - k) * log(y) + lgamma(k) + log(gammainc(k, d))
+        high = lgamma(k) + log(gammaincc(k, d))
+        power = d - k
+        span = (d / y) ** -power - d**-power
+        middle = d * log(d) - d + log(span / power) if y > 1 else -np.inf
+        return np.array([low, middle, high])
+
+    def draw(self, bits: Bits, size: int) -> Vector:
+        """Return draws: a piece by its mass, then inversion within it."""
+        k, d, y = self.k, self.weight, self.shift
+        masses = np.exp(self.log_masses - logsumexp(self.log_masses))
+        piece = np.searchsorted(np.cumsum(masses)[:-1], bits.uniforms(size), side="right")
+        u = bits.uniforms(size)
+        power = d - k
+        left, right = (d / y) ** -power, d**-power
+        return np.asarray(
+            np.select(
+                [piece == 0, piece == 1],
+                [
+                    gammaincinv(k, u * gammainc(k, d)) / y,
+                    (left - u * (left - right)) ** (-1 / power),
+                ],
+                gammainccinv(k, u * gammaincc(k, d)),
+            )
+        )
+
+    def log_bound(self, x: Vector) -> Vector:
+        """Return log of the largest rho^D exp(-(rho - 1) x)."""
+        rho = np.clip(self.weight / np.maximum(x, 1e-300), 1.0, self.shift)
+        return np.asarray(self.weight * np.log(rho) - (rho - 1) * x)
+
+
+def _pivots(matrix: Matrix) -> tuple[list[int], int]:
+    """Order coordinates by what they add to those before, and count those that add anything."""
+    rest = matrix.copy()
+    floor = 1e-9 * float(np.max(np.diag(matrix), initial=0.0))
+    order: list[int] = []
+    usable = 0
+    for _ in range(len(matrix)):
+        left = [j for j in range(len(matrix)) if j not in order]
+        j = max(left, key=lambda i: float(rest[i, i]))
+        order.append(j)
+        if rest[j, j] <= floor or usable < len(order) - 1:
+            continue
+        usable += 1
+        rest = rest - np.outer(rest[:, j], rest[j]) / rest[j, j]
+    return order, usable
+
+
+def _log_l1_volume(dim: int) -> float:
+    return dim * log(2) - lgamma(dim + 1)
+
+
+def _l1_ball(bits: Bits, size: int, dim: int) -> Matrix:
+    """Return uniform points of the unit l1 ball: spacings of exponentials, with signs."""
+    if dim == 0:
+        return np.zeros((size, 0))
+    signed = 2 * bits.uniforms(size, dim) - 1
+    sizes = -np.log(np.abs(signed))
+    slack = -np.log(bits.uniforms(size, 1))
+    return np.asarray(np.sign(signed) * sizes / (sizes.sum(axis=1, keepdims=True) + slack))
+
+
+def acceptance(plan: CoefficientPlan, field: AffineField, bits: Bits, size: int) -> float:
+    """Return the mean acceptance probability; for tests and documentation, never for a release."""
+    _, log_accept = Proposals.best(plan, field).batch(bits, size)
+    return float(np.exp(log_accept).mean())
+
+
+__all__ = ["REAL_ASSUMPTIONS", "Affine", "Proposals", "acceptance"]

@@ -1,0 +1,112 @@
+"""kng budget: create, show, history, verify."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kng.ledger import Ledger
+
+AGE = ("--column", "age", "--bounds", "0:120")
+
+
+def test_a_life_of_a_budget(shell, ages, tmp_path):
+    path = tmp_path / "survey.ledger"
+    made = shell("budget", "create", path, "--epsilon", "0.3", "--records-per-person", 2)
+    assert (made.code, made.err) == (0, "")
+    spend = ("median", ages, *AGE, "--records-per-person", 2, "--ledger", path)
+    assert shell(*spend, "--epsilon", "0.1").code == 0
+    assert shell(*spend, "--epsilon", "0.2").code == 0
+    assert shell(*spend, "--epsilon", "0.001").code == 3
+    shown = shell("budget", "show", path).out
+    assert "cap        0.3\nspent      0.3\nremaining  0\n" in shown
+    assert "promise    one person with up to 2 records, replace-one\n" in shown
+    title, *charges = shell("budget", "history", path).out.splitlines()
+    assert title.split()[0] == "number"
+    assert [line.split()[3] for line in charges] == ["0.1", "0.2"]
+    assert all("median of age" in line and line.endswith("released") for line in charges)
+    verified = shell("budget", "verify", path, "--head", Ledger(path).head)
+    assert verified.code == 0
+    assert verified.out.startswith("The history is whole and adds up.\n")
+
+
+def test_json(run, ages, ledger):
+    run("median", ages, *AGE, "--epsilon", "1/3", "--ledger", ledger.path)
+    shown = json.loads(run("budget", "show", ledger.path, "--json").out)
+    assert (shown["cap"], shown["spent"], shown["remaining"]) == ("1", "1/3", "2/3")
+    assert (shown["charges"], shown["head"]) == (1, ledger.head)
+    [charge] = json.loads(run("budget", "history", ledger.path, "--json").out)
+    assert (charge["epsilon"], charge["state"]) == ("1/3", "released")
+
+
+def test_a_receipt_can_be_read_again(run, ages, ledger):
+    first = run("median", ages, *AGE, "--epsilon", "0.5", "--ledger", ledger.path, "--json")
+    number = ledger.history()[0].sequence
+    again = run("budget", "history", ledger.path, "--receipt", number)
+    assert json.loads(again.out) == json.loads(first.out)
+
+
+def test_a_charge_without_a_receipt(run, ages, ledger, monkeypatch):
+    monkeypatch.setattr("kng.data.CsvSource.batches", None)  # fails after the charge
+    run("median", ages, *AGE, "--epsilon", "0.5", "--ledger", ledger.path)
+    [charge] = ledger.history()
+    outcome = run("budget", "history", ledger.path, "--receipt", charge.sequence)
+    assert outcome.code == 2
+    assert "has no receipt: its release was cut short" in outcome.err
+    assert run("budget", "history", ledger.path).out.rstrip().endswith("charged")
+
+
+def test_an_untouched_budget(run, ledger):
+    assert "promise    fixed by the first charge\n" in run("budget", "show", ledger.path).out
+    assert len(run("budget", "history", ledger.path).out.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ((), 2, "epsilon is missing; state the cap of the budget"),
+        (("--epsilon", "0"), 2, "cap must be greater than 0, got 0."),
+        (("--epsilon", "-1"), 2, "cap must be greater than 0, got -1."),
+        (("--epsilon", "nan"), 2, "cap must be a finite number, got 'nan'."),
+        (("--epsilon", "much"), 2, "cap must be a number, got 'much'."),
+        (("--epsilon", "1", "--neighbours", "some"), 2, "neighbours must be"),
+        (("--epsilon", "1", "--records-per-person", "0"), 2, "at least 1, got 0."),
+    ],
+)
+def test_create_refuses(run, tmp_path, words, code, message):
+    path = tmp_path / "new.ledger"
+    outcome = run("budget", "create", path, *words)
+    assert outcome.code == code
+    assert message in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_create_never_touches_what_exists(run, ledger, ages):
+    before = ages.read_bytes()
+    for path in (ledger.path, ages):
+        outcome = run("budget", "create", path, "--epsilon", 5)
+        assert outcome.code == 2
+        assert "exists already. A cap never changes" in outcome.err
+    assert ledger.cap == 1
+    assert ages.read_bytes() == before
+
+
+def test_create_without_a_directory(run, tmp_path):
+    outcome = run("budget", "create", tmp_path / "nowhere" / "x.ledger", "--epsilon", 1)
+    assert outcome.code == 6
+
+
+@pytest.mark.parametrize("command", ["show", "history", "verify"])
+def test_looking_at_nothing(run, ages, tmp_path, command):
+    missing = run("budget", command, tmp_path / "none.ledger")
+    assert missing.code == 6
+    assert "holds no budget" in missing.err
+    assert not (tmp_path / "none.ledger").exists()
+    assert run("budget", command, ages).code == 6
+
+
+def test_verify_wants_the_head_that_was_written_down(run, ledger):
+    outcome = run("budget", "verify", ledger.path, "--head", "0" * 64)
+    assert outcome.code == 6
+    assert "does not contain the head" in outcome.err

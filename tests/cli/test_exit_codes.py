@@ -1,0 +1,137 @@
+"""Exit codes are a promise to other programs; no failure shows a traceback or a record."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kng.cli import main as cli
+from kng.data import CsvSource
+
+AGE = ("--column", "age", "--bounds", "0:120", "--epsilon", "0.5")
+
+
+def test_the_codes():
+    codes = (cli.OK, cli.UNFORESEEN, cli.ARGUMENT, cli.BUDGET, cli.DATA, cli.LEDGER)
+    assert codes == (0, 1, 2, 3, 4, 6)
+    assert (cli.CHARGED, cli.INTERRUPTED) == (70, 130)
+
+
+def test_help_lists_them(run):
+    text = run("--help").out
+    for code in (0, 1, 2, 3, 4, 6, 70, 130):
+        assert f"\n  {code:>5}  " in text
+
+
+def test_version(shell):
+    done = shell("--version")
+    assert done.code == 0
+    assert done.out.startswith("kng 0.")
+
+
+@pytest.mark.parametrize("words", [(), ("budget",), ("mean",), ("nonsense",), ("--nonsense",)])
+def test_usage(run, words):
+    outcome = run(*words)
+    assert outcome.code == 2
+    assert "Usage: kng" in outcome.err
+
+
+def test_codes_reach_the_shell(shell, ages, ledger):
+    assert shell("median", ages, *AGE).code == 0
+    assert shell("median", ages, *AGE, "--epsilon", "-1").code == 2
+    assert shell("median", ages, *AGE, "--epsilon", "9", "--ledger", ledger.path).code == 3
+    assert shell("median", "none.csv", *AGE).code == 4
+    assert shell("median", ages, *AGE, "--ledger", ages).code == 6
+
+
+def test_failure_after_the_charge(run, ages, ledger, tmp_path, monkeypatch):
+    def fail(_):
+        raise ValueError("record 17 says 42")
+
+    monkeypatch.setattr(CsvSource, "batches", fail)
+    out = tmp_path / "receipt.json"
+    outcome = run("median", ages, *AGE, "--ledger", ledger.path, "--out", out)
+    assert outcome.code == 70
+    assert "failed after its charge, which stays" in outcome.err
+    assert "42" not in outcome.out + outcome.err
+    assert float(ledger.spent) == 0.5
+    assert not out.exists()
+
+
+def test_unforeseen(run, ages, monkeypatch):
+    def fail(_):
+        raise RuntimeError("record 17 says 42")
+
+    monkeypatch.setattr(CsvSource, "count", fail)
+    outcome = run("median", ages, *AGE)
+    assert outcome.code == 1
+    assert outcome.err.startswith("Error: Sorry, kng stopped")
+    assert len(outcome.err.splitlines()) == 1
+    assert "42" not in outcome.err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
+def test_interrupt(tmp_path: Path):
+    pipe = tmp_path / "slow.csv"
+    os.mkfifo(pipe)
+    # A runner in the background ignores Ctrl-C and its children inherit that, so ask for it again.
+    program = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from kng.cli.main import main; sys.exit(main())"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, "median", str(pipe), *AGE],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with pipe.open("w"):  # returns when the child reads, and then keeps it waiting
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert out == ""
+    assert "Interrupted. A charge that was made stays" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_cannot_be_written(ages, ledger, tmp_path):
+    """The charge is made, so the receipt's file is written all the same."""
+    out = tmp_path / "receipt.json"
+    words = ["median", str(ages), *AGE, "--ledger", str(ledger.path), "--out", str(out)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "kng.cli.main", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 70
+    assert "standard output could not be written (No space left on device)" in done.stderr
+    assert "--receipt N" in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert out.read_text().startswith("{")
+    assert float(ledger.spent) == 0.5
+
+
+def test_a_closed_pipe(ages, ledger):
+    words = ["median", str(ages), *AGE, "--ledger", str(ledger.path)]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "kng.cli.main", *words],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert done.returncode == 70
+    assert "Broken pipe" in done.stderr
+    assert "Exception ignored" not in done.stderr

@@ -1,0 +1,41 @@
+"""What the tests here read with, and the rule they compare to."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from kng.core.bounds import bounds_of
+from kng.core.encoding import Encoding, encoding_of
+from kng.data import open_source
+
+
+def encoding(bounds: Any = (0, 10), *, granularity: Any = None, missing: Any = None) -> Encoding:
+    """Return an encoding with a quantile's default steps."""
+    return encoding_of(bounds_of(bounds), granularity=granularity, missing=missing, bits=20)
+
+
+def integers(data: Any, rule: Encoding) -> list[tuple[int, ...]]:
+    """Return the records as the library reads them, and check that they are whole and inside."""
+    records = []
+    for batch in open_source(data, rule).batches():
+        for row in batch.tolist():
+            assert all(k == int(k) for k in row)
+            assert all(0 <= k <= last for k, last in zip(row, rule.last, strict=True))
+            records.append(tuple(int(k) for k in row))
+    return records
+
+
+def by_rule(x: float, low: float, step: Fraction, last: int, default: int) -> int:
+    """Return what one number must become: exact but for one correctly rounded subtraction."""
+    if math.isnan(x):
+        return default
+    if math.isinf(x):
+        return last if x > 0 else 0
+    try:
+        difference = Fraction(float(Fraction(x) - Fraction(low)))
+    except OverflowError:
+        return last if x > low else 0
+    # Fraction rounds half to even.
+    return min(max(round(difference / step), 0), last)
