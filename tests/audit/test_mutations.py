@@ -32,8 +32,8 @@ from audit.oracle import (
     audit_noise,
     climb,
     datasets,
-    floats,
     exponents,
+    floats,
     released_law,
     sizes,
 )
@@ -51,7 +51,7 @@ from kng.data.ingest import Ingest
 from kng.losses import Pinball, Squared
 from kng.losses import ranks as ranks_module
 from kng.losses.ranks import Ranks, Within
-from kng.mechanisms import KNG, Exponential, KNorm
+from kng.mechanisms import KNG, KNorm
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
 ONE = Fraction(1)
@@ -163,18 +163,18 @@ def test_a_person_with_two_records_who_counts_as_one_is_caught(
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_the_sensitivity_of_the_other_relation_is_caught(relation: str) -> None:
-    """Replace-one may not use the smaller Delta of add-remove, for pinball 0.5 and squared."""
+def test_a_sensitivity_taken_at_the_centre_of_theta_is_caught(relation: str) -> None:
+    """max(theta, last - theta) is least in the middle; a bound from there holds nowhere else."""
 
-    class Swapped(Squared):
+    class Central(Squared):
         __slots__ = ()
 
         def gradient_sensitivity(
             self, norm: Norm, records: Encoding, neighbours: Neighbours
         ) -> Sensitivity:
-            return Constant(Fraction(records.last[0], 2))  # the value at the centre, everywhere
+            return Constant(Fraction(records.last[0], 2))
 
-    assert caught(wide(KNG(), Swapped(), relation))
+    assert caught(wide(KNG(), Central(), relation))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -208,9 +208,10 @@ def dropped_clip(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("dropped_clip")
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("name", ["kng-squared", "exponential-squared", "exponential-pinball-0.5"])
+@pytest.mark.parametrize("name", ["kng-squared", "exponential-squared"])
 def test_a_dropped_clip_is_caught(name: str, relation: str) -> None:
-    # One record a thousand steps out; ranks would not feel it, sums and losses do.
+    # One record a thousand steps out. Ranks and tilted losses do not feel it: a record beyond the
+    # lattice moves them by a constant. Sums and squares do.
     mechanism, loss = PROBLEMS[name]
     setting = Setting(loss, mechanism, relation, ONE, (40,))
     assert caught(audit(setting, datasets((0, 1, 2, 39, 1000), sizes(relation, 3))))
@@ -254,15 +255,15 @@ def _steps(ranks: Ranks) -> list[tuple[int, int, int]]:
     return list(zip(ranks.values, [ranks.before, *ranks.upto], ranks.upto, strict=False))
 
 
-@pytest.mark.parametrize("q", ["0.5", "0.9"])
+@pytest.mark.parametrize("counts", [strict, loose])
 def test_ties_are_answered_exactly_and_a_one_sided_count_is_caught(
-    q: str, monkeypatch: pytest.MonkeyPatch
+    counts: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert mass_at_the_quantile(q) > 1 - 1e-9
-    for counts in (strict, loose):
-        with monkeypatch.context() as patch:
-            patch.setattr(Ranks, "counts", counts)
-            assert mass_at_the_quantile(q) < 0.99
+    quantiles = ("0.4", "0.5", "0.9")
+    assert min(map(mass_at_the_quantile, quantiles)) > 1 - 1e-5
+    monkeypatch.setattr(Ranks, "counts", counts)
+    # One of two neighbouring jumps is nearer to tau n, and often it is the wrong one.
+    assert min(map(mass_at_the_quantile, quantiles)) < 0.5
 
 
 def half_open(self: Within, batch: Integers) -> Integers:
@@ -299,8 +300,3 @@ def test_a_half_open_window_breaks_privacy_and_is_caught(monkeypatch: pytest.Mon
     assert verdict().private
     monkeypatch.setattr(Within, "select", half_open)
     assert verdict().broken
-
-
-def test_exponential_needs_every_record() -> None:
-    """The control of `Exponential` on the same universe, so that its mutations mean something."""
-    assert not caught(wide(Exponential(), Squared(), REPLACE))

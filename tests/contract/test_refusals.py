@@ -202,10 +202,8 @@ COLUMN = "must have one row per record and 1 column"
 KINDS = "must be an array, a list, a series or a data frame"
 DATA = [
     unfit("none", lambda: None, "data", "missing", "give an array"),
-    Refusal("empty list", SpecError, ("data", "no record", "at least one"), data=lambda: []),
-    Refusal(
-        "empty array", SpecError, ("data", "no record", "at least one"), data=lambda: np.array([])
-    ),
+    unfit("empty list", lambda: [], "data", "no record", "at least one"),
+    unfit("empty array", lambda: np.array([]), "data", "no record", "at least one"),
     unfit("number", lambda: 3.0, "data", "got float", KINDS),
     unfit("numpy number", lambda: np.float64(3), "data", "got float64", KINDS),
     unfit("array of no dimension", lambda: np.array(3.0), "data", "shape", COLUMN),
@@ -262,7 +260,29 @@ DATA = [
     ),
 ]
 
+SIZE = "lie between 1e-300 and 1e300"
+SIZES = [
+    bad(f"{name} {label}", SpecError, name, "float64 can hold", SIZE, **{name: wrong})
+    for label, number in (
+        ("beyond doubles", 10**400),
+        ("beyond text", 10**5000),
+        ("as an exponent", "1e999999999"),
+        ("as a small ratio", "1/1e299999999"),
+        ("too small", "1e-301"),
+        ("too small a double", 5e-324),
+        ("too large a double", 1.7976931348623157e308),
+    )
+    for name, wrong in (
+        ("epsilon", number),
+        ("bounds", (0, number)),
+        ("granularity", number),
+        ("missing", number),
+        ("records_per_person", number),
+    )
+]
+
 ARGUMENTS = {
+    "size": SIZES,
     "epsilon": EPSILON,
     "bounds": BOUNDS,
     "granularity": GRANULARITY,
@@ -332,6 +352,7 @@ BETWEEN = "strictly between 0 and 1"
         outside("nan", SpecError, NAN, "q", "got nan", "finite number"),
         outside("none", SpecTypeError, None, "q", "got NoneType", "a number"),
         outside("true", SpecTypeError, True, "q", "got True", "a number"),
+        outside("huge", SpecError, 10**400, "q", "float64", SIZE),
         outside("text", SpecError, "a", "q", "got 'a'", "a number"),
         outside("text inside", SpecError, [0.2, "b"], "q", "got 'b'", "a number"),
         outside("set", SpecTypeError, {0.5}, "q", "got set", "a number"),
@@ -405,10 +426,7 @@ def test_bad_options_are_refused_before_a_record_is_looked_at(statistic, relatio
 
 # Faults that these tests found: raw errors from numpy and Python, or a failure after the charge.
 ODD = {
-    "bounds beyond doubles": {"bounds": (0, 10**400)},
-    "bounds beyond text": {"bounds": (0, 10**5000)},
     "bounds of bytes": {"bounds": (b"a", b"b")},
-    "granularity beyond text": {"granularity": -(10**5000)},
     "mechanism an array": {"mechanism": np.array(["kng", "exponential"])},
     "neighbours an array": {"neighbours": np.array(["replace-one", "add-remove"])},
     "data a queue": {"data": deque(RECORDS)},
@@ -434,7 +452,7 @@ def test_odd_input_is_refused_with_an_error_of_ours(statistic, options, ledger):
     assert (ledger.spent, ledger.history()) == (0, [])
 
 
-@pytest.mark.parametrize("q", [10**400, [[0.1], [0.2, 0.3]]], ids=["huge", "ragged"])
+@pytest.mark.parametrize("q", [[[0.1], [0.2, 0.3]]], ids=["ragged"])
 @pytest.mark.xfail(strict=True, reason="known fault: not refused by an error of ours")
 def test_odd_quantiles_are_refused_with_an_error_of_ours(q, ledger):
     with pytest.raises(kng.KngError):

@@ -1,4 +1,4 @@
-"""The same records in another container are the same integers, and the caller's stay as they are."""
+"""The same records in another container are the same integers; the caller's stay as they are."""
 
 from __future__ import annotations
 

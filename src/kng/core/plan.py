@@ -56,7 +56,7 @@ class DensityPlan:
     @property
     def width(self) -> Fraction:
         """Range of the privacy loss: epsilon, and what smoothing adds."""
-        return self.epsilon + EXTRA_RANGE
+        return min(self.epsilon + EXTRA_RANGE, 2 * self.epsilon)
 
     @property
     def smoothing(self) -> Smoothing:

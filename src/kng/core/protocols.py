@@ -73,7 +73,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class Norm(Protocol):
-    """||.||_K, in the caller's units, with rational values."""
+    """||.||_K with rational values, in whatever units its vector has."""
 
     def value(self, vector: Sequence[Fraction]) -> Fraction:
         """Return the norm of a vector."""
@@ -148,7 +148,7 @@ class LineField(Protocol):
     """A score along one coordinate that falls to its least value and then rises."""
 
     def mode(self) -> int:
-        """Return a lattice point with the least raw score, anywhere on the line."""
+        """Return a lattice point with the least exponent, anywhere on the line."""
         ...
 
     def score(self, theta: int) -> Fraction:

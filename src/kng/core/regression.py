@@ -76,12 +76,47 @@ class AffineLoss(Protocol):
         ...
 
 
+@runtime_checkable
+class SmoothLoss(Protocol):
+    """A convex loss with a bounded second derivative, of rank one per record."""
+
+    def perturbed_bound(self, radius: Fraction | None, neighbours: Neighbours) -> Fraction:
+        """Return the largest change of any gradient coordinate over Theta, or refuse."""
+        ...
+
+    def curvature(self, design: Design) -> Fraction:
+        """Return the largest eigenvalue of one record's Hessian."""
+        ...
+
+    def typical_size(self, radius: Fraction | None) -> Fraction:
+        """Return a public guess of the Euclidean length of theta."""
+        ...
+
+    def read_smooth(self, source: Source, design: Design) -> SmoothField:
+        """Read what the minimiser needs; below the charge."""
+        ...
+
+
+class SmoothField(Protocol):
+    """A summed loss with two derivatives, holding data."""
+
+    def derivatives(self, theta: Vector) -> tuple[float, Vector, Matrix]:
+        """Return value, gradient and Hessian."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class AffineField:
     """A gradient ``matrix @ theta - vector``: all that is ever read of the records."""
 
     matrix: Matrix
     vector: Vector
+
+    def derivatives(self, theta: Vector) -> tuple[float, Vector, Matrix]:
+        """Return value (up to a constant), gradient and Hessian."""
+        gradient = self.matrix @ theta - self.vector
+        value = float(theta @ (gradient - self.vector)) / 2
+        return value, gradient, self.matrix
 
 
 @dataclass(frozen=True, slots=True)

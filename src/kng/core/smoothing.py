@@ -53,7 +53,7 @@ class Smoothing:
 
 @lru_cache(maxsize=256)
 def smoothing(points: int, epsilon: Fraction, miss: Fraction) -> Smoothing:
-    """Return the cheapest attempts and depth for which the lemma holds.
+    """Return small attempts and depth for which the lemma holds, half of phi for each.
 
     tanh(x) >= x / (1 + x), so epsilon / (2 + epsilon) may stand for tanh(epsilon / 2).
     """

@@ -71,8 +71,10 @@ def number(cell: Any) -> float:
     """
     if type(cell) is float:
         return cell
-    if isinstance(cell, list | tuple | np.ndarray):
-        return number(cell[0]) if np.shape(cell) == (1,) else np.nan
+    if isinstance(cell, list | tuple):
+        return number(cell[0]) if len(cell) == 1 else np.nan
+    if isinstance(cell, np.ndarray):
+        return number(cell[0]) if cell.shape == (1,) else np.nan
     if not isinstance(cell, Real | Decimal | str | bytes | np.bool_):
         return np.nan
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,8 @@ def _layout(data: Any, encoding: Encoding) -> tuple[list[Any], Any]:
     data = _cells(data)
     if isinstance(data, np.ndarray):
         return _array(data, width)
-    if isinstance(data, str | bytes) or not hasattr(data, "__len__"):
+    if isinstance(data, str | bytes) or not isinstance(data, Sequence):
+        # A set would be a trap: it drops equal records, so n would depend on their content.
         raise SchemaError(
             f"data must be an array, a list, a series or a data frame, got {type(data).__name__}."
         )
@@ -106,14 +107,13 @@ def _cells(data: Any) -> Any:
     if hasattr(data, "to_numpy"):
         data = data.to_numpy()
     if isinstance(data, np.ma.MaskedArray):
-        data = np.ma.filled(data.astype(np.float64), np.nan)
+        # Cell by cell through objects: a conversion of the whole array would raise on content.
+        data = np.ma.filled(data.astype(object), None)
     if isinstance(data, np.ndarray) and data.dtype.kind not in "fiubOUST":
         raise SchemaError(
             f"a column must hold numbers, got {data.dtype}. Convert it first, as in "
             "(column - start) / np.timedelta64(1, 'D')."
         )
-    if isinstance(data, set | frozenset):
-        return list(data)
     return data
 
 

@@ -55,7 +55,7 @@ class Account:
             raise BudgetError(
                 f"This release asks for epsilon {tell(event.epsilon)}, but account {self.name!r} "
                 f"has {tell(self.remaining)} left of its cap of {tell(self.cap)}. Nothing was "
-                "charged and nothing was read. "
+                "charged and no answer was drawn. "
                 + (
                     "Ask for less; a cap never changes."
                     if self.remaining

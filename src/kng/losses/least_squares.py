@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kng.core.design import Design
+from kng.core.errors import IncompatibleParts
 from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import Source
 from kng.core.regression import AffineField
@@ -76,3 +77,20 @@ class LeastSquares:
         state = source.reduce(Gram(design.records.last))
         matrix, vector = standardised(state, design)
         return AffineField(matrix, vector)
+
+    def perturbed_bound(self, radius: Fraction | None, neighbours: Neighbours) -> Fraction:
+        """Return the largest change of any gradient coordinate over the ball."""
+        if radius is None:
+            raise IncompatibleParts(
+                "Objective perturbation of a squared loss needs a bound on the coefficients, "
+                "because its gradient grows with them. Give coef_bound, or use mechanism='kng'."
+            )
+        return self.gradient_bound(radius, neighbours)
+
+    def typical_size(self, radius: Fraction | None) -> Fraction:
+        """Return half the radius: coefficients fill the ball their owner states, but not its tips."""
+        return (radius or Fraction(1)) / 2
+
+    def read_smooth(self, source: Source, design: Design) -> AffineField:
+        """Read A and b: a quadratic is its own model."""
+        return self.read_affine(source, design)

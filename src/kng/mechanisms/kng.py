@@ -58,6 +58,11 @@ class KNG:
                 f"KNG needs a bounded domain; on {type(problem.domain).__name__} its density may "
                 "not have a finite integral. Use domains.Box, or KNorm for a mean."
             )
+        if problem.domain.dim == 1 and problem.norm.value((Fraction(1),)) != 1:
+            raise IncompatibleParts(
+                "On one coordinate a norm is a multiple of the absolute value, and the score is "
+                "measured in the absolute value itself. Use norms.LInf."
+            )
         sensitivity = problem.loss.gradient_sensitivity(
             problem.norm, problem.records, problem.unit.neighbours
         )

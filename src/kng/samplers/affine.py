@@ -49,8 +49,8 @@ from kng.core.regression import (
     Vector,
 )
 
-_FIRST_BATCH = 2**9
-_LAST_BATCH = 2**15
+FIRST_BATCH = 2**9
+LAST_BATCH = 2**15
 # Y is chosen so that the solution of u_S(phi) = u_S is unique: ||A_SS^-1 b_S||_1 <= 0.8 Y.
 _ROOM = 1.25
 
@@ -81,13 +81,13 @@ class Affine:
     def draw(self, plan: CoefficientPlan, field: AffineField, bits: Bits) -> Vector:
         """Return coefficients in standardised units."""
         proposals = Proposals.best(plan, field)
-        size = _FIRST_BATCH
+        size = FIRST_BATCH
         while True:
             theta, log_accept = proposals.batch(bits, size)
             accepted = np.flatnonzero(np.log(bits.uniforms(size)) < log_accept)
             if len(accepted):
                 return np.asarray(theta[accepted[0]])
-            size = min(2 * size, _LAST_BATCH)
+            size = min(2 * size, LAST_BATCH)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Proposals:
         """Return the split with the smallest envelope."""
         d = len(field.vector)
         matrix = field.matrix + float(plan.ridge) * np.eye(d)
-        order, usable = _pivots(matrix)
+        order, usable = pivots(matrix)
         splits = [cls._split(plan, matrix, field.vector, order[:k]) for k in range(usable + 1)]
         return min(splits, key=lambda split: split.log_envelope)
 
@@ -130,7 +130,7 @@ class Proposals:
         if not chosen:
             shift = None if ball else 1.0
         radius = float(domain.radius) if isinstance(domain, BallDomain) else 1.0
-        log_mass = _log_l1_volume(len(weak)) + len(weak) * log(radius)
+        log_mass = log_l1_volume(len(weak)) + len(weak) * log(radius)
         if chosen:
             norm = plan.problem.norm
             assert isinstance(norm, RealNorm)
@@ -155,7 +155,7 @@ class Proposals:
         """Return proposed coefficients and the log of their acceptance probabilities."""
         d, k = len(self.vector), len(self.strong)
         phi = np.zeros((size, d))
-        phi[:, self.weak] = self._radius * _l1_ball(bits, size, len(self.weak))
+        phi[:, self.weak] = self._radius * l1_ball(bits, size, len(self.weak))
         log_accept, x, log_bound = np.zeros(size), np.zeros(size), np.zeros(size)
         if k:
             radial = _Radial(k, d + 1, self.shift or 1.0)
@@ -262,7 +262,7 @@ class _Radial:
         return np.asarray(self.weight * np.log(rho) - (rho - 1) * x)
 
 
-def _pivots(matrix: Matrix) -> tuple[list[int], int]:
+def pivots(matrix: Matrix) -> tuple[list[int], int]:
     """Order coordinates by what they add to those before, and count those that add anything."""
     rest = matrix.copy()
     floor = 1e-9 * float(np.max(np.diag(matrix), initial=0.0))
@@ -279,11 +279,11 @@ def _pivots(matrix: Matrix) -> tuple[list[int], int]:
     return order, usable
 
 
-def _log_l1_volume(dim: int) -> float:
+def log_l1_volume(dim: int) -> float:
     return dim * log(2) - lgamma(dim + 1)
 
 
-def _l1_ball(bits: Bits, size: int, dim: int) -> Matrix:
+def l1_ball(bits: Bits, size: int, dim: int) -> Matrix:
     """Return uniform points of the unit l1 ball: spacings of exponentials, with signs."""
     if dim == 0:
         return np.zeros((size, 0))

@@ -1,0 +1,91 @@
+"""Objective perturbation: noise in the objective, then a convex solve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import expm1
+from typing import ClassVar
+
+from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.regression import BallDomain, PerturbedPlan, RealNorm, Regression, SmoothLoss
+
+# Shares of epsilon for the noise that are compared when none is given.
+_SHARES = [Fraction(k, 100) for k in range(20, 100)]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectivePerturbation:
+    """Minimise the loss plus a random linear term and a ridge.
+
+        theta = argmin over Theta of  sum l(theta; x_i) + (gamma / 2) ||theta||^2 + u'theta
+        u with density proportional to exp( -q epsilon ||u||_K / Delta )
+        gamma = lambda / (exp((1 - q) epsilon) - 1)
+
+    The density of theta is exp(-q epsilon ||gradient|| / Delta) det(Hessian + gamma), so a share q
+    of epsilon pays for the gradient and the rest for the determinant: one record changes the
+    Hessian by a matrix of rank one with eigenvalue at most lambda, hence the determinant by a
+    factor of at most 1 + lambda / gamma.
+
+    ``share`` is q; None takes the one with the smallest predicted error from public facts, and
+    Fraction(1, 2) is the paper's.
+
+    Paper    Section 4.3 and its supplement, with q = 1/2.
+    Privacy  docs/proofs/mechanisms/objective.md.
+    Cost     The plan is arithmetic on public numbers.
+    """
+
+    share: Fraction | None = None
+    name: ClassVar[str] = "objective"
+
+    def plan(self, problem: Regression, epsilon: Fraction) -> PerturbedPlan:
+        """Fix noise and ridge before the charge."""
+        if self.share is not None and not 0 < self.share < 1:
+            raise SpecError(f"share must lie strictly between 0 and 1, got {self.share}.")
+        bound = sensitivity(problem)
+        share = self.share
+        if share is None:
+            share = min(_SHARES, key=lambda q: predicted_error(problem, epsilon, q))
+        return PerturbedPlan(
+            problem,
+            epsilon,
+            self.name,
+            share,
+            float(share * epsilon / bound),
+            ridge(problem, epsilon, share),
+        )
+
+
+def sensitivity(problem: Regression) -> Fraction:
+    """Return the largest change of the gradient over Theta in the norm, for the whole unit."""
+    loss, norm, design, unit = problem.loss, problem.norm, problem.design, problem.unit
+    if not isinstance(loss, SmoothLoss):
+        raise IncompatibleParts(
+            f"Objective perturbation needs a loss with a bounded curvature; "
+            f"{type(loss).__name__} has none. Use KNG."
+        )
+    if not isinstance(norm, RealNorm):
+        raise IncompatibleParts(f"No noise is known here for the norm {type(norm).__name__}.")
+    radius = problem.domain.radius if isinstance(problem.domain, BallDomain) else None
+    corner = norm.value((Fraction(1),) * design.dim)
+    return unit.group(corner * loss.perturbed_bound(radius, unit.neighbours))
+
+
+def ridge(problem: Regression, epsilon: Fraction, share: Fraction) -> float:
+    """Return gamma; k records of one person change the Hessian k times."""
+    rest = (1 - share) * epsilon / problem.unit.records_per_person
+    return float(problem.loss.curvature(problem.design)) / expm1(float(rest))
+
+
+def predicted_error(problem: Regression, epsilon: Fraction, share: Fraction) -> float:
+    """Return the predicted squared error of the gradient: noise plus the ridge's pull.
+
+    In the sup norm E ||u||_2^2 = d (d+1) (d+2) / 3 / rate^2; other norms order shares alike. The
+    pull is gamma^2 ||theta||^2 at the loss's public guess of the size of theta.
+    """
+    d = problem.design.dim
+    radius = problem.domain.radius if isinstance(problem.domain, BallDomain) else None
+    rate = float(share * epsilon / sensitivity(problem))
+    guess = float(problem.loss.typical_size(radius))
+    noise = d * (d + 1) * (d + 2) / 3 / rate**2
+    return noise + (ridge(problem, epsilon, share) * guess) ** 2
