@@ -17,15 +17,20 @@ if TYPE_CHECKING:
     from kng.core.errors import KngError
     from kng.core.released import Release
     from kng.estimators import mean, median, quantile
+    from kng.estimators.huber import HuberRegressor
+    from kng.estimators.linear import LinearRegression
     from kng.ledger import Ledger
-    from kng.mechanisms import KNG, Exponential, KNorm
+    from kng.mechanisms import KNG, Exponential, KNorm, ObjectivePerturbation
 
 _HOMES = {
     "Exponential": "kng.mechanisms",
+    "HuberRegressor": "kng.estimators.huber",
     "KNG": "kng.mechanisms",
     "KNorm": "kng.mechanisms",
     "KngError": "kng.core.errors",
     "Ledger": "kng.ledger",
+    "LinearRegression": "kng.estimators.linear",
+    "ObjectivePerturbation": "kng.mechanisms",
     "Release": "kng.core.released",
     "mean": "kng.estimators",
     "median": "kng.estimators",
@@ -35,9 +40,12 @@ _HOMES = {
 __all__ = [
     "KNG",
     "Exponential",
+    "HuberRegressor",
     "KNorm",
     "KngError",
     "Ledger",
+    "LinearRegression",
+    "ObjectivePerturbation",
     "Release",
     "__version__",
     "mean",

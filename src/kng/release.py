@@ -10,18 +10,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from kng.core.bits import Bits
 from kng.core.bounds import Bounds
 from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, private_zone
-from kng.core.lattice import Lattice
-from kng.core.plan import Certificate, DensityPlan, NoisePlan, Plan, event_of
+from kng.core.lattice import AffineMap, Lattice
+from kng.core.plan import Certificate, DensityPlan, NoisePlan, event_of
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.protocols import Charge, Ledger, Point, Source
+from kng.core.protocols import Charge, Ledger, Point, Sampler, Source
+from kng.core.regression import CoefficientPlan, PerturbedPlan, Plan
 from kng.core.released import Release
 from kng.core.version import __version__
-from kng.samplers import Noise, Order
+from kng.samplers.noise import Noise
+from kng.samplers.order import Order
 
 # Turns what was drawn, one point per plan, into the released lattice point; post-processing.
 Finish = Callable[[Sequence[Point]], Point]
@@ -37,6 +40,7 @@ class Answer:
     bounds: Bounds
     details: Mapping[str, str]
     finish: Finish
+    units: AffineMap | None = None
 
 
 def certified(plan: Plan, sampler: str = "auto") -> Plan:
@@ -47,22 +51,44 @@ def certified(plan: Plan, sampler: str = "auto") -> Plan:
     plan : Plan
         What is to be drawn.
     sampler : str
-        ``"auto"``, or an exact sampler by name.
+        ``"auto"``, or a sampler by name. Markov chains are never chosen, only named.
     """
-    if isinstance(plan, NoisePlan):
-        if sampler not in {"auto", Noise.name}:
-            raise IncompatibleParts(_refusal(sampler, plan.mechanism, Noise.name))
-        return Noise().certify(plan)
-    if sampler not in {"auto", Order.name}:
-        raise IncompatibleParts(_refusal(sampler, plan.mechanism, Order.name))
-    return Order().certify(plan)
+    fitting = _samplers(plan)
+    if sampler != "auto" and sampler not in fitting:
+        raise IncompatibleParts(
+            f"sampler={sampler!r} does not serve mechanism={plan.mechanism!r} here; use "
+            f"{' or '.join(repr(name) for name in fitting)}, or leave it at 'auto'."
+        )
+    chosen = next(iter(fitting)) if sampler == "auto" else sampler
+    result: Plan = fitting[chosen].certify(plan)
+    return result
 
 
-def _refusal(sampler: str, mechanism: str, fitting: str) -> str:
-    return (
-        f"sampler={sampler!r} does not serve mechanism={mechanism!r} here; use "
-        f"sampler={fitting!r} or leave it at 'auto'."
-    )
+def _samplers(plan: Plan) -> dict[str, Sampler]:
+    """Return the samplers that serve a plan; the first is the one to take."""
+    serving: tuple[Sampler, ...]
+    match plan:
+        case NoisePlan():
+            serving = (Noise(),)
+        case DensityPlan():
+            serving = (Order(),)
+        case PerturbedPlan() | CoefficientPlan():
+            serving = _regression_samplers(plan)
+    return {sampler.name: sampler for sampler in serving}
+
+
+def _regression_samplers(plan: CoefficientPlan | PerturbedPlan) -> tuple[Sampler, ...]:
+    # Imported here: SciPy takes longer to load than a median takes to draw.
+    from kng.samplers.affine import Affine
+    from kng.samplers.gaussian import Gaussian
+    from kng.samplers.hit_and_run import HitAndRun
+    from kng.samplers.metropolis import Metropolis
+    from kng.samplers.perturbed import Perturbed
+
+    if isinstance(plan, PerturbedPlan):
+        return (Perturbed(),)
+    certified_one = Affine() if plan.score == "gradient" else Gaussian()
+    return (certified_one, HitAndRun(), Metropolis())
 
 
 def release(
@@ -75,7 +101,7 @@ def release(
     Cost     The passes that the loss asks for, and milliseconds.
     """
     certificate = _certificate(plans, bits)
-    event = event_of(tuple(plans), certificate.guarantee)
+    event = event_of(plans, plans[0].problem.unit, certificate.guarantee)
     parameters = _parameters(plans, answer)
     charge = None if ledger is None else ledger.reserve(event, parameters=parameters)
     with private_zone():
@@ -91,6 +117,7 @@ def release(
             assumptions=certificate.assumptions,
             details=answer.details,
             version=__version__,
+            units=answer.units,
         )
     if ledger is not None and charge is not None:
         _settle(ledger, charge, result)
@@ -120,14 +147,34 @@ def _certificate(plans: Sequence[Plan], bits: Bits) -> Certificate:
 
 def _draw(plans: Sequence[Plan], source: Source, bits: Bits) -> list[Point]:
     """Read the records for all plans at once, then draw from each."""
-    loss: Any = plans[0].problem.loss
-    noisy = [plan for plan in plans if isinstance(plan, NoisePlan)]
-    if noisy:
-        return [Noise().draw(plan, loss.read_sum(source, plan), bits) for plan in noisy]
-    weighed = [plan for plan in plans if isinstance(plan, DensityPlan)]
-    read = loss.read_gradient if weighed[0].score == "gradient" else loss.read_value
-    fields = read(source, weighed)
-    return [Order().draw(plan, field, bits) for plan, field in zip(weighed, fields, strict=True)]
+    fields = _read(plans, source)
+    return [_draw_one(plan, field, bits) for plan, field in zip(plans, fields, strict=True)]
+
+
+def _read(plans: Sequence[Plan], source: Source) -> list[Any]:
+    """Let the loss read what its plans need; several quantiles share their passes."""
+    first, loss = plans[0], plans[0].problem.loss
+    match first:
+        case NoisePlan():
+            return [loss.read_sum(source, plan) for plan in plans]
+        case DensityPlan(score="gradient"):
+            return list(loss.read_gradient(source, plans))
+        case DensityPlan():
+            return list(loss.read_value(source, plans))
+        case CoefficientPlan():
+            return [loss.read_affine(source, first.problem.design)]
+        case PerturbedPlan():
+            return [loss.read_smooth(source, first.problem.design)]
+
+
+def _draw_one(plan: Plan, field: Any, bits: Bits) -> Point:
+    assert plan.certificate is not None
+    drawn = _samplers(plan)[plan.certificate.sampler].draw(plan, field, bits)
+    if isinstance(plan, CoefficientPlan | PerturbedPlan):
+        # Coefficients are real numbers up to here; what leaves is the nearest lattice point.
+        return plan.problem.design.lattice.nearest([Fraction(float(v)) for v in drawn])
+    point: Point = drawn
+    return point
 
 
 def _parameters(plans: Sequence[Plan], answer: Answer) -> str:

@@ -35,7 +35,7 @@ def in_a_new_process(program: str) -> str:
 
 def test_the_public_names_are_these():
     assert kng.__all__ == NAMES
-    assert dir(kng) == NAMES
+    assert dir(kng) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -64,7 +64,7 @@ def test_a_release_loads_neither_pandas_nor_scipy_nor_scikit_learn():
     )
     loaded = {name.split(".")[0] for name in in_a_new_process(program).split()}
     assert "numpy" in loaded
-    assert not loaded & {"pandas", "scipy", "sklearn", "pyarrow", "polars", "click", "matplotlib"}
+    assert not loaded & {"pandas", "scipy", "sklearn", "pyarrow", "click", "matplotlib", "numba"}
 
 
 def test_a_star_import_brings_the_public_names():

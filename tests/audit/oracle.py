@@ -41,9 +41,9 @@ from kng.core.encoding import Encoding
 from kng.core.plan import Certificate, DensityPlan, NoisePlan
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.protocols import Norm, Point
+from kng.core.protocols import Norm, Point, Source
 from kng.core.smoothing import Smoothing
-from kng.data import MemorySource
+from kng.data import open_source
 from kng.domains import Box, WholeSpace
 from kng.norms import LInf
 from kng.release import certified
@@ -164,10 +164,10 @@ def ends(value: arb) -> tuple[Fraction, Fraction]:
     return rational(value.lower()), rational(value.upper())
 
 
-def source_of(dataset: Dataset, records: Encoding) -> MemorySource:
+def source_of(dataset: Dataset, records: Encoding) -> Source:
     """Open a dataset through the production door, so that clipping is part of the audit."""
     array = np.array(dataset, dtype=np.float64).reshape(len(dataset), len(records))
-    return MemorySource(array, records)
+    return open_source(array, records)
 
 
 def field_of(plan: DensityPlan, dataset: Dataset) -> Any:

@@ -120,7 +120,7 @@ ARGUMENTS = {
     "over budget": (
         (*AGE, "--epsilon", "1.000000000001"),
         3,
-        "has 1 left of its cap of 1. Nothing was charged and nothing was read.",
+        "has 1 left of its cap of 1. Nothing was charged and no answer was drawn.",
     ),
     "option unknown": ((*AGE, "--epsilon", "1", "--fast"), 2, "No such option"),
     "option without value": ((*AGE, "--epsilon"), 2, "Option '--epsilon' requires an argument."),

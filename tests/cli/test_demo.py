@@ -75,7 +75,7 @@ def test_the_promise_in_words_is_the_one_in_numbers():
 def test_the_ledger_refuses_and_then_grants(story):
     told = " ".join(story.split())
     assert "Error: This release asks for epsilon 0.75" in told
-    assert "has 0.5 left of its cap of 1. Nothing was charged and nothing was read." in told
+    assert "has 0.5 left of its cap of 1. Nothing was charged and no answer was drawn." in told
     assert re.search(r"At epsilon 0\.5 it fits: \d+ visits\. That leaves 0,", told)
 
 

@@ -9,7 +9,7 @@ from hypothesis import settings
 import kng
 
 # The same examples in every run, on every machine.
-settings.register_profile("kng-fixed", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile("kng-fixed", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("kng-fixed")
 
 # A ledger waits for the disk at every charge; in memory these tests take a third of the time.

@@ -41,16 +41,20 @@ def answered(statistic: str, data: Any, ledger: kng.Ledger, **options: Any) -> k
 
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_every_hostile_record_in_a_list_is_answered(statistic, relation, ledger):
+def test_every_hostile_record_in_a_list_is_answered(statistic, relation):
     for cell in CELLS.values():
-        answered(statistic, [*RECORDS, cell], ledger, neighbours=relation)
-    assert [entry.state for entry in ledger.history()] == ["released"] * len(CELLS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            release = ask(statistic, [*RECORDS, cell], neighbours=relation)
+        assert 0 <= release.value <= 10
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
-def test_all_hostile_records_at_once_are_answered(statistic, ledger):
-    answered(statistic, list(CELLS.values()), ledger)
-    answered(statistic, tuple(CELLS.values()), ledger)
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_all_hostile_records_at_once_are_answered_and_booked(statistic, relation, ledger):
+    answered(statistic, list(CELLS.values()), ledger, neighbours=relation)
+    answered(statistic, tuple(CELLS.values()), ledger, neighbours=relation)
+    assert [entry.state for entry in ledger.history()] == ["released"] * 2
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
@@ -87,7 +91,6 @@ def test_object_arrays_series_and_frames_of_hostile_records_are_answered(statist
         pytest.param(pd.Series([1, math.nan, "x"], index=[7, 7, 7]), id="repeated labels"),
         pytest.param([[1.0], [2.0, 3.0], [], None, 4.0], id="ragged rows"),
         pytest.param([[[1.0]], [[2.0]]], id="nested lists"),
-        pytest.param({1.0, 2.0, "x"}, id="set"),
         pytest.param(range(5), id="range"),
         pytest.param([5.0], id="one record"),
         pytest.param([None], id="one record without a value"),
@@ -171,14 +174,20 @@ def test_a_number_counts_as_itself_clipped(statistic):
         assert release.value == round(2 * min(max(number, 0.0), 10.0)) / 2
 
 
-ragged = pytest.mark.xfail(strict=True, reason="known fault: a ragged cell fails after the charge")
-
-
-@ragged
 @pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.parametrize("cell", [[[1.0, 2.0], [3.0]], [[1.0], 2.0]], ids=["ragged", "mixed"])
+@pytest.mark.parametrize(
+    "cell", [[[1.0, 2.0], [3.0]], [[1.0], 2.0], ["", b"\x80"]], ids=["ragged", "mixed", "texts"]
+)
 def test_a_ragged_cell_is_answered(statistic, cell, ledger):
     answered(statistic, [*RECORDS, cell], ledger)
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.xfail(strict=True, reason="known fault: lists in lists are followed without end")
+def test_a_list_in_itself_is_answered(statistic, ledger):
+    inside: list[Any] = []
+    inside.append(inside)
+    answered(statistic, [*RECORDS, inside], ledger)
 
 
 @pytest.mark.xfail(strict=True, reason="known fault: len() of an array without dimensions")
@@ -195,7 +204,6 @@ def test_a_row_without_dimensions_is_answered(ledger):
         pytest.param(np.ma.array(np.array(["1e4000"], dtype=np.longdouble)), id="long doubles"),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="known fault: masked arrays are converted before the charge")
 def test_masked_arrays_of_any_kind_are_answered(statistic, data, ledger):
     answered(statistic, data, ledger)
 
@@ -222,9 +230,6 @@ def test_a_column_may_have_any_name(statistic, ledger):
 
 
 @pytest.mark.parametrize("statistic", ["quantile", "median"])
-@pytest.mark.xfail(
-    strict=True, reason="known fault: the ledger refuses the width of a tiny epsilon"
-)
 def test_a_tiny_epsilon_is_booked(statistic, ledger):
     ask(statistic, RECORDS, epsilon="1e-12", ledger=ledger)
     assert ledger.spent > 0

@@ -210,6 +210,8 @@ DATA = [
     unfit("bytes", lambda: b"12", "data", "got bytes", KINDS),
     unfit("object", object, "data", "got object", KINDS),
     unfit("generator", lambda: (x for x in RECORDS), "data", "got generator", KINDS),
+    unfit("set", lambda: set(RECORDS), "data", "got set", KINDS),
+    unfit("values of a dict", lambda: {1: 2.0}.values(), "data", "got dict_values", KINDS),
     unfit("no such file", lambda: "nowhere.csv", "'nowhere.csv'", "No such file", "Check the path"),
     unfit("no known file", lambda: "data.xyz", "'data.xyz'", "cannot tell", "must end in .csv"),
     unfit("three dimensions", lambda: np.zeros((2, 2, 3)), "data", "n x 2 x 3", COLUMN),
@@ -430,7 +432,6 @@ ODD = {
     "mechanism an array": {"mechanism": np.array(["kng", "exponential"])},
     "neighbours an array": {"neighbours": np.array(["replace-one", "add-remove"])},
     "data a queue": {"data": deque(RECORDS)},
-    "data a view of values": {"data": dict(enumerate(RECORDS)).values()},
     "data a mapping to a number": {"data": {"a": 5}},
     "data a mapping to text": {"data": {"a": "text"}},
     "data with a name twice": {

@@ -122,6 +122,59 @@ def test_missing_entries_are_missing_in_every_container(folder, cells):
         assert integers(data, RULE) == expected
 
 
+TABLES = st.lists(
+    st.tuples(
+        st.one_of(st.floats(width=64), st.sampled_from([0.5, 1.5, 2.5, -0.0, 5e-324, 10.5])),
+        st.one_of(st.floats(-8, 8), st.sampled_from([math.nan, math.inf, -math.inf, -0.0])),
+        st.floats(-1e3, 1e3, width=32),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(TABLES, st.sampled_from([0, 0.1]), st.sampled_from([1, "0.1"]))
+def test_a_table_is_its_columns_whatever_its_layout(rows, low, step):
+    # Powers of two and other steps, with and without a shift, side by side.
+    table = np.array(rows)
+    bounds = ([low, -5, 0], [low + 10, 5, 100])
+    rule = encoding(bounds, granularity=[step, "1/4", 3], missing=[3, 0, 99])
+    singles = [
+        encoding((bounds[0][j], bounds[1][j]), granularity=rule.step[j], missing=(3, 0, 99)[j])
+        for j in range(3)
+    ]
+    columns = [integers(table[:, j], single) for j, single in enumerate(singles)]
+    expected = [tuple(k for (k,) in row) for row in zip(*columns, strict=True)]
+    fixed = table.copy()
+    fixed.flags.writeable = False
+    wider = np.column_stack([table, table])
+    for data in (
+        table,
+        np.asfortranarray(table),
+        fixed,
+        wider[:, 3:],
+        np.repeat(table, 2, axis=0)[::2],
+        table.astype(">f8"),
+        table.astype(object),
+        table.astype(np.longdouble),
+        pd.DataFrame(table),
+        {"a": table[:, 0], "b": [row[1] for row in rows], "c": table[:, 2]},
+        np.ma.array(table),
+        rows,
+    ):
+        assert integers(data, rule) == expected
+    with np.errstate(over="ignore"):
+        single_precision = table.astype(np.float32)
+    assert integers(single_precision, rule) == integers(single_precision.astype(float), rule)
+
+
+def test_a_table_of_integers_is_read_as_a_table_of_floats():
+    table = np.array([[1, -7, 2**62], [2**53 + 1, 4, -(2**63)]])
+    rule = encoding(([0, -5, 0], [10, 5, 2**62]), granularity=[1, "1/4", 2**20])
+    assert integers(table, rule) == integers(table.astype(float), rule)
+    assert integers(table[:, :2] > 0, encoding(([0, 0], [1, 1]), granularity=1)) == [(1, 0), (1, 1)]
+
+
 def test_booleans_count_as_zero_and_one():
     rule = encoding((0, 1), granularity="1/2")
     for data in ([True, False], np.array([True, False]), pd.Series([True, False])):

@@ -6,6 +6,7 @@ import math
 import warnings
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,9 +161,27 @@ def test_any_container_of_one_is_read_without_an_error_or_a_warning(cell):
 @given(st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3), max_leaves=6))
 @example([[1.0, 2.0], [3.0]])
 @example(["", b"\x80"])
-@pytest.mark.xfail(strict=True, reason="known fault: np.shape raises on some cells")
 def test_any_nested_cell_is_read_without_an_error_or_a_warning(cell):
     check_total(cell)
+
+
+@pytest.mark.parametrize("depth", [3, 50])
+def test_lists_in_lists_are_followed_to_the_number(depth):
+    cell: Any = 2.5
+    for _ in range(depth):
+        cell = [cell]
+    check_total(cell)
+
+
+@pytest.mark.xfail(strict=True, reason="known fault: lists in lists are followed without end")
+def test_a_very_deep_list_and_a_list_in_itself_are_missing():
+    deep: Any = [1.0]
+    for _ in range(5000):
+        deep = [deep]
+    inside: list[Any] = []
+    inside.append(inside)
+    check_total(deep)
+    check_total(inside)
 
 
 @pytest.mark.xfail(

@@ -56,8 +56,7 @@ class Design:
     def halves(self) -> tuple[Fraction, ...]:
         """Half the range of each column that its integers reach."""
         return tuple(
-            step * last / 2
-            for step, last in zip(self.records.step, self.records.last, strict=True)
+            step * last / 2 for step, last in zip(self.records.step, self.records.last, strict=True)
         )
 
     @property

@@ -44,7 +44,7 @@ class LedgerError(KngError):
 
 
 class BudgetError(KngError):
-    """A charge was refused, and nothing was read.
+    """A charge was refused, and no answer was drawn.
 
     Attributes
     ----------

@@ -10,12 +10,13 @@ price of a privacy loss that ranges over 2 epsilon instead of epsilon.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, Self
+from typing import Literal, Protocol, Self
 
 from kng.core.errors import IncompatibleParts
-from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
+from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.protocols import BoxDomain, Point, Sensitivity
 from kng.core.smoothing import EXTRA_RANGE, Smoothing
@@ -105,12 +106,27 @@ class NoisePlan:
         return self.epsilon / self.problem.unit.group(self.sensitivity)
 
 
-Plan = DensityPlan | NoisePlan
+class Spending(Protocol):
+    """What a plan says of its cost."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Privacy budget."""
+        ...
+
+    @property
+    def width(self) -> Fraction:
+        """Range of the privacy loss."""
+        ...
+
+    @property
+    def mechanism(self) -> str:
+        """How theta is weighed."""
+        ...
 
 
-def event_of(plans: tuple[Plan, ...], guarantee: Guarantee) -> PrivacyEvent:
+def event_of(plans: Sequence[Spending], unit: PrivacyUnit, guarantee: Guarantee) -> PrivacyEvent:
     """Return what several plans cost together: epsilons add, and so do the ranges."""
-    unit = plans[0].problem.unit
     return PrivacyEvent(
         epsilon=sum((plan.epsilon for plan in plans), Fraction(0)),
         width=sum((plan.width for plan in plans), Fraction(0)),

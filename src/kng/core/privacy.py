@@ -27,6 +27,7 @@ class Assumption(StrEnum):
     UNSEEN_CLOCK = "unseen-clock"
     UNBOUNDED_TIME = "unbounded-time"
     REAL_ARITHMETIC = "real-arithmetic"
+    CONVERGED = "converged-chain"
     SEEDED = "seeded"
 
     @property
@@ -40,6 +41,7 @@ _MEANING = {
     Assumption.UNSEEN_CLOCK: "the analyst sees the answer, not how long it took or the memory used",
     Assumption.UNBOUNDED_TIME: "the draw runs until it is done, however long that takes",
     Assumption.REAL_ARITHMETIC: "floating-point arithmetic behaves like real arithmetic",
+    Assumption.CONVERGED: "the Markov chain has reached its target, which nothing certifies",
     Assumption.SEEDED: "the bits came from a seed, so nobody who can guess it may see the answer",
 }
 

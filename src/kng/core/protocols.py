@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from kng.core.encoding import Encoding
 from kng.core.privacy import Neighbours, PrivacyEvent
 
 if TYPE_CHECKING:
-    from kng.core.plan import DensityPlan, NoisePlan, Plan
+    from kng.core.plan import DensityPlan, NoisePlan
     from kng.core.problem import Problem
 
 State = TypeVar("State")
@@ -219,7 +219,7 @@ class Mechanism(Protocol):
 
     name: str
 
-    def plan(self, problem: Problem, epsilon: Fraction) -> Plan:
+    def plan(self, problem: Any, epsilon: Fraction) -> Any:
         """Fix the law, its cost and its guarantee before the charge."""
         ...
 
@@ -227,14 +227,14 @@ class Mechanism(Protocol):
 class Sampler(Protocol):
     """How to draw from a plan."""
 
-    name: str
+    name: ClassVar[str]
 
     def certify(self, plan: Any) -> Any:
         """Return the plan with this sampler's promise, or refuse; no data argument exists."""
         ...
 
-    def draw(self, plan: Any, field: Any, bits: Bits) -> Point:
-        """Return a lattice point with the plan's law; may not fail and may not tell."""
+    def draw(self, plan: Any, field: Any, bits: Bits) -> Any:
+        """Return a point with the plan's law; may not fail and may not tell."""
         ...
 
 

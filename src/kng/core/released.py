@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kng.core.bounds import Bounds
 from kng.core.errors import SpecError
 from kng.core.exact import show
-from kng.core.lattice import Lattice
+from kng.core.lattice import AffineMap, Lattice
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 
 _FORMAT = "kng-release-1"
@@ -30,7 +30,9 @@ class Release:
     value : float or numpy.ndarray
         The answer in the caller's units; one number, or one per column or quantile.
     integers : tuple of int
-        The lattice point that was drawn; ``value`` is its image under ``lattice``.
+        The lattice point that was drawn; ``value`` is its image under ``lattice`` and ``units``.
+    units : AffineMap or None
+        The public map from the lattice to the caller's units, if they differ (regression).
     epsilon : float
         What the release cost.
     guarantee : Guarantee
@@ -47,11 +49,13 @@ class Release:
     assumptions: tuple[Assumption, ...]
     details: Mapping[str, str]
     version: str
+    units: AffineMap | None = None
 
     @property
     def exact_value(self) -> tuple[Fraction, ...]:
-        """The answer as exact fractions, one per coordinate."""
-        return self.lattice.units(self.integers)
+        """The answer in the caller's units as exact fractions, one per coordinate."""
+        point = self.lattice.units(self.integers)
+        return point if self.units is None else self.units(point)
 
     @property
     def value(self) -> float | NDArray[np.float64]:
@@ -92,6 +96,12 @@ class Release:
                     "step": _texts(self.lattice.step),
                     "last": list(self.lattice.last),
                 },
+                "units": None
+                if self.units is None
+                else {
+                    "matrix": [_texts(row) for row in self.units.matrix],
+                    "offset": _texts(self.units.offset),
+                },
                 "epsilon": str(self.event.epsilon),
                 "loss_range": str(self.event.width),
                 "guarantee": self.guarantee.value,
@@ -126,7 +136,7 @@ class Release:
     def _from_mapping(cls, raw: Mapping[str, Any]) -> Release:
         if raw["format"] != _FORMAT:
             raise SpecError(f"unknown release format {raw['format']!r}; expected {_FORMAT!r}.")
-        columns = raw["bounds"]["columns"]
+        columns, units = raw["bounds"]["columns"], raw.get("units")
         return cls(
             statistic=raw["statistic"],
             integers=tuple(int(k) for k in raw["integers"]),
@@ -153,6 +163,11 @@ class Release:
             assumptions=tuple(Assumption(item) for item in raw["assumptions"]),
             details=dict(raw["details"]),
             version=raw["version"],
+            units=None
+            if units is None
+            else AffineMap(
+                tuple(_fractions(row) for row in units["matrix"]), _fractions(units["offset"])
+            ),
         )
 
     def rows(self) -> list[tuple[str, str]]:
@@ -175,7 +190,8 @@ class Release:
         ]
 
     def _shown(self) -> str:
-        names = self.details.get("quantiles") or self.bounds.columns
+        listed = self.details.get("quantiles") or self.details.get("coefficients")
+        names = listed or self.bounds.columns
         values = [f"{float(number):.10g}" for number in self.exact_value]
         labels = names.split(", ") if isinstance(names, str) else names
         if self.scalar or labels is None or len(labels) != len(values):

@@ -24,43 +24,67 @@ Floats = NDArray[np.float64]
 
 
 class Ingest:
-    """Turn blocks of float64 into integers, in a buffer of its own."""
+    """Turn blocks of float64 into integers, in a buffer of its own.
 
-    __slots__ = ("_buffer", "_default", "_inverse", "_last", "_low", "_shifted", "_step")
+    One column goes through NumPy, which needs no compiler; a table goes through a compiled loop
+    that applies the same operations and gives the same integers.
+    """
+
+    __slots__ = ("_buffer", "_default", "_inverse", "_last", "_low", "_step")
 
     def __init__(self, encoding: Encoding) -> None:
-        # One column is computed with scalars: broadcasting over a width of one is far slower.
-        wide = len(encoding) > 1
-        low, step, last, default = (
-            np.array([float(v) for v in values]) if wide else np.float64(float(values[0]))
+        self._low, self._step, self._last, self._default = (
+            np.array([float(v) for v in values])
             for values in (encoding.bounds.low, encoding.step, encoding.last, encoding.missing)
         )
-        self._low, self._step, self._last, self._default = low, step, last, default
-        # Dividing by a power of two is multiplying by its inverse, exactly and faster.
-        powers = np.all(np.frexp(step)[0] == 0.5)
-        self._inverse = 1.0 / step if powers else None
-        self._shifted = bool(np.any(low))
+        # Dividing by a power of two is multiplying by its inverse, exactly and faster; 0 says no.
+        powers = np.frexp(self._step)[0] == 0.5
+        self._inverse = np.where(powers, 1.0 / self._step, 0.0)
         self._buffer = np.empty((0, len(encoding)))
 
-    def __call__(self, block: Floats) -> Integers:
-        """Return the block's integers, valid until the next call."""
-        if len(self._buffer) < len(block):
-            self._buffer = np.empty(block.shape)
-        rows = self._buffer[: len(block)]
-        x, k = (block, rows) if block.shape[1] > 1 else (block[:, 0], rows[:, 0])
+    def __call__(self, *blocks: Floats) -> Integers:
+        """Return the integers of blocks of columns side by side, valid until the next call."""
+        rows = len(blocks[0])
+        if len(self._buffer) < rows:
+            self._buffer = np.empty((rows, self._buffer.shape[1]))
+        out = self._buffer[:rows]
+        if out.shape[1] == 1:
+            self._column(blocks[0][:, 0], out[:, 0])
+            return out
+        from kng.data.columns import ingest_columns
+
+        at = 0
+        for block in blocks:
+            part = slice(at, at + block.shape[1])
+            ingest_columns(
+                block,
+                self._low[part],
+                self._step[part],
+                self._inverse[part],
+                self._last[part],
+                self._default[part],
+                out,
+                at,
+            )
+            at = part.stop
+        return out
+
+    def _column(self, x: Floats, k: Floats) -> None:
+        low, step, inverse, last = (
+            v[0] for v in (self._low, self._step, self._inverse, self._last)
+        )
         with np.errstate(all="ignore"):
-            if self._shifted:  # x - 0 is x
-                x = np.subtract(x, self._low, out=k)
-            if self._inverse is None:
-                np.divide(x, self._step, out=k)
+            if low:  # x - 0 is x
+                x = np.subtract(x, low, out=k)
+            if inverse:
+                np.multiply(x, inverse, out=k)
             else:
-                np.multiply(x, self._inverse, out=k)
-            np.clip(k, 0.0, self._last, out=k)
+                np.divide(x, step, out=k)
+            np.clip(k, 0.0, last, out=k)
             np.rint(k, out=k)
             # The minimum is NaN exactly if something is missing; looking is cheaper than replacing.
             if np.isnan(k.min(initial=0.0)):
-                np.copyto(k, self._default, where=np.isnan(k))
-        return rows
+                np.copyto(k, self._default[0], where=np.isnan(k))
 
 
 def number(cell: Any) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,35 +17,60 @@ from kng.data.ingest import Floats, Ingest, numbers, rows_of
 class MemorySource(BatchSource):
     """Records held by the caller, read in batches and never copied whole.
 
-    What is checked here is shape: columns and their number. No record is looked at.
+    ``parts`` are columns, or tables of rows, that stand side by side. What is checked here is
+    their shape; no record is looked at.
     """
 
-    def __init__(self, data: Any, encoding: Encoding) -> None:
-        self._encoding = encoding
-        self._columns, self._rows = _layout(data, encoding)
+    def __init__(self, parts: list[Part], encoding: Encoding) -> None:
+        self._parts, self._encoding = parts, encoding
+
+    @classmethod
+    def of(cls, data: Any, encoding: Encoding) -> MemorySource:
+        """Open an array, list, series, data frame or mapping of columns."""
+        return cls(_layout(data, encoding.bounds.columns, len(encoding)), encoding)
+
+    @classmethod
+    def regression(cls, X: Any, y: Any, encoding: Encoding) -> MemorySource:
+        """Open covariates and a response that stand side by side."""
+        covariates = _layout(X, encoding.bounds.columns, len(encoding) - 1)
+        response = _layout(y, None, 1)
+        if len(covariates[0].cells) != len(response[0].cells):
+            raise SchemaError("X and y differ in their number of records.")
+        return cls([*covariates, *response], encoding)
 
     def count(self) -> int:
         """Return the number of records."""
-        return len(self._rows if self._rows is not None else self._columns[0])
+        return len(self._parts[0].cells)
 
     def batches(self) -> Batches:
         """Yield the records as integers."""
         ingest, n = Ingest(self._encoding), self.count()
         for at in range(0, n, BATCH_RECORDS):
-            yield ingest(self._block(slice(at, at + BATCH_RECORDS)))
-
-    def _block(self, part: slice) -> Floats:
-        if self._rows is not None:
-            return _floats_2d(self._rows[part], len(self._encoding))
-        columns = [_floats_1d(column[part]) for column in self._columns]
-        return columns[0][:, None] if len(columns) == 1 else np.column_stack(columns)
+            rows = slice(at, at + BATCH_RECORDS)
+            yield ingest(*(part.block(rows) for part in self._parts))
 
 
-def _layout(data: Any, encoding: Encoding) -> tuple[list[Any], Any]:
-    """Return the data as a list of columns, or as one sequence of rows."""
-    names, width = encoding.bounds.columns, len(encoding)
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A column of cells, or a table of ``width`` > 1 columns."""
+
+    cells: Any
+    width: int = 1
+
+    def block(self, rows: slice) -> Floats:
+        """Return some rows as a table of float64."""
+        cells = self.cells[rows]
+        numeric = isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub"
+        if self.width == 1:
+            column = cells.astype(np.float64, copy=False) if numeric else numbers(cells)
+            return column.reshape(-1, 1)
+        return cells.astype(np.float64, copy=False) if numeric else rows_of(cells, self.width)
+
+
+def _layout(data: Any, names: tuple[str, ...] | None, width: int) -> list[Part]:
+    """Return the data as columns, or as one table of rows."""
     if isinstance(data, Mapping) or hasattr(data, "columns"):
-        return [_cells(column) for column in _named(data, names, width)], None
+        return [Part(_cells(column)) for column in _named(data, names, width)]
     if names is not None:
         raise SchemaError(
             f"bounds name columns ({', '.join(names)}), but the data have no column names. "
@@ -52,13 +78,13 @@ def _layout(data: Any, encoding: Encoding) -> tuple[list[Any], Any]:
         )
     data = _cells(data)
     if isinstance(data, np.ndarray):
-        return _array(data, width)
+        return [_array(data, width)]
     if isinstance(data, str | bytes) or not isinstance(data, Sequence):
         # A set would be a trap: it drops equal records, so n would depend on their content.
         raise SchemaError(
             f"data must be an array, a list, a series or a data frame, got {type(data).__name__}."
         )
-    return ([data], None) if width == 1 else ([], data)
+    return [Part(data, width)]
 
 
 def _named(data: Any, names: tuple[str, ...] | None, width: int) -> list[Any]:
@@ -86,11 +112,11 @@ def _named(data: Any, names: tuple[str, ...] | None, width: int) -> list[Any]:
     return columns
 
 
-def _array(data: np.ndarray[Any, Any], width: int) -> tuple[list[Any], Any]:
+def _array(data: np.ndarray[Any, Any], width: int) -> Part:
     if data.ndim == 1 and width == 1:
-        return [data], None
+        return Part(data)
     if data.ndim == 2 and data.shape[1] == width:
-        return ([data[:, 0]], None) if width == 1 else ([], data)
+        return Part(data[:, 0]) if width == 1 else Part(data, width)
     if data.ndim == 1:
         raise SchemaError(
             f"the data have one column, the bounds describe {width}. "
@@ -115,15 +141,3 @@ def _cells(data: Any) -> Any:
             "(column - start) / np.timedelta64(1, 'D')."
         )
     return data
-
-
-def _floats_1d(cells: Any) -> Floats:
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub":
-        return cells.astype(np.float64, copy=False)
-    return numbers(cells)
-
-
-def _floats_2d(rows: Any, columns: int) -> Floats:
-    if isinstance(rows, np.ndarray) and rows.dtype.kind in "fiub":
-        return rows.astype(np.float64, copy=False)
-    return rows_of(rows, columns)

@@ -24,7 +24,7 @@ def open_source(data: Any, encoding: Encoding) -> Source:
     if data is None:
         raise SchemaError("data are missing; give an array, a data frame or a path.")
     if not isinstance(data, str | Path):
-        return MemorySource(data, encoding)
+        return MemorySource.of(data, encoding)
     path = Path(data)
     if path.suffix.lower() not in {".csv", ".txt"}:
         raise SchemaError(
@@ -32,3 +32,8 @@ def open_source(data: Any, encoding: Encoding) -> Source:
             "yourself and give the data frame."
         )
     return CsvSource(path, encoding)
+
+
+def open_regression(X: Any, y: Any, encoding: Encoding) -> Source:
+    """Return a source over covariates and a response; checks shapes and reads no record."""
+    return MemorySource.regression(X, y, encoding)

@@ -10,10 +10,10 @@ from kng.core.bounds import bounds_of
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
-from kng.core.plan import Plan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.protocols import Norm, Point
+from kng.core.regression import Plan
 from kng.core.released import Release
 from kng.data import open_source
 from kng.domains import Box, WholeSpace

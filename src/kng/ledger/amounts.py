@@ -65,4 +65,4 @@ def tell(amount: Fraction) -> str:
         return "more than 1e300"
     if amount < Fraction(1, 10**300):
         return "less than 1e-300"
-    return f"about {float(amount):.17g}"
+    return f"about {float(amount)}"

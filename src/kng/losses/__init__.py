@@ -1,7 +1,8 @@
 """Losses: what is minimised. Formulas first; they read records only below the charge."""
 
+from kng.losses.huber import Huber
 from kng.losses.least_squares import LeastSquares
 from kng.losses.pinball import Pinball
 from kng.losses.squared import Squared
 
-__all__ = ["LeastSquares", "Pinball", "Squared"]
+__all__ = ["Huber", "LeastSquares", "Pinball", "Squared"]

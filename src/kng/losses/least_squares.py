@@ -88,7 +88,7 @@ class LeastSquares:
         return self.gradient_bound(radius, neighbours)
 
     def typical_size(self, radius: Fraction | None) -> Fraction:
-        """Return half the radius: coefficients fill the ball their owner states, but not its tips."""
+        """Return half the radius: coefficients fill the stated ball, but not its tips."""
         return (radius or Fraction(1)) / 2
 
     def read_smooth(self, source: Source, design: Design) -> AffineField:

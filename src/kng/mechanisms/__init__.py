@@ -3,5 +3,6 @@
 from kng.mechanisms.exponential import Exponential
 from kng.mechanisms.kng import KNG
 from kng.mechanisms.knorm import KNorm
+from kng.mechanisms.objective import ObjectivePerturbation
 
-__all__ = ["KNG", "Exponential", "KNorm"]
+__all__ = ["KNG", "Exponential", "KNorm", "ObjectivePerturbation"]

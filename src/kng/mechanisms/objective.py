@@ -80,12 +80,18 @@ def ridge(problem: Regression, epsilon: Fraction, share: Fraction) -> float:
 def predicted_error(problem: Regression, epsilon: Fraction, share: Fraction) -> float:
     """Return the predicted squared error of the gradient: noise plus the ridge's pull.
 
-    In the sup norm E ||u||_2^2 = d (d+1) (d+2) / 3 / rate^2; other norms order shares alike. The
-    pull is gamma^2 ||theta||^2 at the loss's public guess of the size of theta.
+    The pull is gamma^2 ||theta||^2 at the loss's public guess of the size of theta.
+    """
+    radius = problem.domain.radius if isinstance(problem.domain, BallDomain) else None
+    guess = float(problem.loss.typical_size(radius))
+    pull = (ridge(problem, epsilon, share) * guess) ** 2
+    return noise_error(problem, share * epsilon) + pull
+
+
+def noise_error(problem: Regression, epsilon: Fraction) -> float:
+    """Return E ||u||_2^2 of the noise that epsilon pays for.
+
+    In the sup norm it is d (d+1) (d+2) / 3 / rate^2; other norms order shares alike.
     """
     d = problem.design.dim
-    radius = problem.domain.radius if isinstance(problem.domain, BallDomain) else None
-    rate = float(share * epsilon / sensitivity(problem))
-    guess = float(problem.loss.typical_size(radius))
-    noise = d * (d + 1) * (d + 2) / 3 / rate**2
-    return noise + (ridge(problem, epsilon, share) * guess) ** 2
+    return d * (d + 1) * (d + 2) / 3 * float(sensitivity(problem) / epsilon) ** 2

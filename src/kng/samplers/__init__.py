@@ -1,6 +1,1 @@
-"""Samplers: how to draw from a plan, exactly."""
-
-from kng.samplers.noise import Noise
-from kng.samplers.order import Order
-
-__all__ = ["Noise", "Order"]
+"""Samplers: how to draw from a plan. Those that need SciPy load when they are first used."""

@@ -34,6 +34,7 @@ from math import lgamma, log
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, logsumexp
 
 from kng.core.bits import Bits
@@ -53,6 +54,8 @@ FIRST_BATCH = 2**9
 LAST_BATCH = 2**15
 # Y is chosen so that the solution of u_S(phi) = u_S is unique: ||A_SS^-1 b_S||_1 <= 0.8 Y.
 _ROOM = 1.25
+
+Indices = NDArray[np.int64]
 
 REAL_ASSUMPTIONS = (
     Assumption.RANDOM_BITS,
@@ -100,8 +103,8 @@ class Proposals:
     plan: CoefficientPlan
     matrix: Matrix
     vector: Vector
-    strong: Vector
-    weak: Vector
+    strong: Indices
+    weak: Indices
     shift: float | None
     center: Vector  # A_SS^-1 b_S
     log_envelope: float
@@ -123,7 +126,7 @@ class Proposals:
         strong = np.array(sorted(chosen), dtype=np.int64)
         weak = np.array(sorted(set(range(d)) - set(chosen)), dtype=np.int64)
         square = matrix[np.ix_(strong, strong)]
-        center = np.linalg.solve(square, vector[strong]) if chosen else np.zeros(0)
+        center = np.asarray(np.linalg.solve(square, vector[strong]), dtype=np.float64)
         domain = plan.problem.domain
         ball = isinstance(domain, BallDomain)
         shift = None if ball else max(1.0, _ROOM * float(np.abs(center).sum()))
@@ -185,7 +188,9 @@ class Proposals:
         size, k = len(x), len(self.strong)
         norm = self.plan.problem.norm
         assert isinstance(norm, RealNorm)
-        noise = norm.directions(bits, size, k) * (x * self.plan.scale.bound / self.plan.rate)[:, None]
+        noise = (
+            norm.directions(bits, size, k) * (x * self.plan.scale.bound / self.plan.rate)[:, None]
+        )
         cross = phi[:, self.weak] @ self.matrix[np.ix_(self.weak, self.strong)]
         target = self.vector[self.strong] / (self.shift or 1.0)
         if self.shift is None:

@@ -27,6 +27,7 @@ from kng.samplers.affine import (
     FIRST_BATCH,
     LAST_BATCH,
     REAL_ASSUMPTIONS,
+    Indices,
     l1_ball,
     log_l1_volume,
     pivots,
@@ -72,8 +73,8 @@ class GaussianProposals:
     radius: float
     precision: Matrix
     vector: Vector
-    strong: Vector
-    weak: Vector
+    strong: Indices
+    weak: Indices
     schur: Matrix
     pull: Vector
     peak: float
@@ -122,9 +123,7 @@ class GaussianProposals:
             middle = np.linalg.solve(
                 square, self.vector[s][:, None] - self.precision[np.ix_(s, w)] @ theta[:, w].T
             )
-            spread = np.linalg.solve(
-                np.linalg.cholesky(square).T, _normals(bits, size, len(s)).T
-            )
+            spread = np.linalg.solve(np.linalg.cholesky(square).T, _normals(bits, size, len(s)).T)
             theta[:, s] = (middle + spread).T
         weak = theta[:, w]
         log_accept = weak @ self.pull - ((weak @ self.schur) * weak).sum(axis=1) / 2 - self.peak

@@ -1,0 +1,171 @@
+"""Private Huber regression."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Self
+
+from kng.core.design import Design
+from kng.core.errors import SpecError
+from kng.core.exact import positive
+from kng.core.protocols import Domain, Source
+from kng.core.regression import Plan, Regression
+from kng.domains import L1Ball, WholeSpace
+from kng.estimators.regression import (
+    PrivateRegressor,
+    encoded,
+    norm_of,
+    response_bounds,
+)
+from kng.estimators.request import Request, one_of
+from kng.losses import Huber
+from kng.mechanisms import ObjectivePerturbation
+from kng.norms import LInf
+
+# The response is read in steps of 2**-20 thresholds, up to 2**20 thresholds from its middle: no
+# bound in practice, and none that the sensitivity knows of.
+_FINE = 2**20
+
+
+class HuberRegressor(PrivateRegressor):
+    """Linear regression by a private Huber loss, which needs no bound on the response.
+
+    Residuals up to the threshold count squared, larger ones linearly. One record can then move
+    the gradient by twice the threshold at most, whatever its response is, so the noise follows
+    the spread of the residuals and not the range of y.
+
+    Note the names: here ``epsilon`` is the privacy budget. What scikit-learn's HuberRegressor calls
+    epsilon is the ``threshold`` of this one, except that theirs is in units of a fitted scale and
+    ours in the units of y.
+
+    Parameters
+    ----------
+    epsilon : number
+        Privacy budget of one fit.
+    threshold : number
+        Residuals beyond it count linearly; in the units of y. The spread of the residuals is a
+        good value, and a factor of two either way costs little.
+    bounds_X : (low, high), pair of arrays, or {column: (low, high)}
+        Public range of each covariate. Records outside are clipped.
+    bounds_y : (low, high), optional
+        Only their middle is used, as the point that coefficients are drawn towards; 0 without.
+    coef_bound : number, optional
+        Bound on  sum_j |coef_j| * (half the range of covariate j)  plus the size of the prediction
+        at the middle of the covariates, measured from the middle of bounds_y; in the units of y.
+    fit_intercept : bool
+        Without it, bounds must be symmetric around 0.
+    mechanism : {"auto", "objective"}
+        Objective perturbation, its budget split from public facts.
+    norm : {"auto", "linf", "l2", "l1"}
+        "auto" is the sup norm.
+    sampler : {"auto", "perturbed"}
+        The noise, then a convex solve.
+    neighbours : {"replace-one", "add-remove"}
+        Whether the number of records is public (one record replaced) or private.
+    n_max : int, optional
+        Public bound on the number of records under add-remove.
+    records_per_person : int
+        How many records one person may have; the guarantee is per person.
+    ledger : Ledger or path, optional
+        Account to charge before the data are read. Copies and clones charge the same account.
+    random_state : int, optional
+        Makes the fit repeatable, and therefore a simulation that no ledger books.
+
+    Attributes
+    ----------
+    coef_ : numpy.ndarray
+        Coefficients in the caller's units.
+    intercept_ : float
+        Prediction where all covariates are 0.
+    release_ : Release
+        The receipt; its value is the intercept, if there is one, then the coefficients.
+    n_features_in_ : int
+
+    Notes
+    -----
+    ``score`` compares predictions with the response it is given. On private data that is a
+    further release, and it is not protected.
+
+    Examples
+    --------
+    >>> import numpy as np, kng
+    >>> X = np.linspace(-1, 1, 20000).reshape(-1, 1)
+    >>> model = kng.HuberRegressor(epsilon=1, threshold=0.5, bounds_X=(-1, 1))
+    >>> bool(abs(model.fit(X, 2 * X[:, 0]).coef_[0] - 2) < 0.2)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = None,
+        threshold: Any = None,
+        bounds_X: Any = None,
+        bounds_y: Any = None,
+        coef_bound: Any = None,
+        fit_intercept: bool = True,
+        mechanism: str = "auto",
+        norm: str = "auto",
+        sampler: str = "auto",
+        neighbours: str = "replace-one",
+        n_max: int | None = None,
+        records_per_person: int = 1,
+        ledger: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.threshold = threshold
+        self.bounds_X = bounds_X
+        self.bounds_y = bounds_y
+        self.coef_bound = coef_bound
+        self.fit_intercept = fit_intercept
+        self.mechanism = mechanism
+        self.norm = norm
+        self.sampler = sampler
+        self.neighbours = neighbours
+        self.n_max = n_max
+        self.records_per_person = records_per_person
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Spend epsilon and fit the coefficients.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        HuberRegressor
+            This estimator.
+        """
+        one_of("mechanism", self.mechanism, ("auto", "objective"))
+        return self._fit(X, y, "Huber regression")
+
+    def _design(self, features: int) -> Design:
+        if self.threshold is None:
+            raise SpecError(
+                "threshold is missing; state the residual beyond which records count linearly, "
+                "in the units of y. The expected spread of the residuals is a good value."
+            )
+        threshold = positive(self.threshold, "threshold")
+        middle = Fraction(0)
+        if self.bounds_y is not None:
+            low, high = response_bounds(self.bounds_y)
+            middle = (low + high) / 2
+        reach = _FINE * threshold
+        response = (middle - reach, middle + reach, threshold / _FINE)
+        covariates = self._covariates(features)
+        return Design(encoded(covariates, response), bool(self.fit_intercept), threshold)
+
+    def _plan(
+        self, design: Design, ask: Request, coef_bound: Fraction | None, source: Source
+    ) -> Plan:
+        domain: Domain = WholeSpace(design.dim)
+        if coef_bound is not None:
+            domain = L1Ball(design.dim, coef_bound / design.half_y)
+        norm, unit = norm_of(self.norm, LInf()), ask.unit(source)
+        problem = Regression(Huber(), norm, domain, design, unit)
+        return ObjectivePerturbation().plan(problem, ask.epsilon)

@@ -1,0 +1,173 @@
+"""Private least squares."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Self
+
+from kng.core.design import Design
+from kng.core.errors import IncompatibleParts
+from kng.core.protocols import Domain, Norm, Source
+from kng.core.regression import Plan, Regression
+from kng.domains import HeavyTailed, L1Ball
+from kng.estimators.regression import (
+    PrivateRegressor,
+    encoded,
+    norm_of,
+    response_bounds,
+)
+from kng.estimators.request import Request, one_of
+from kng.losses import LeastSquares
+from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
+from kng.mechanisms.objective import noise_error, predicted_error
+from kng.norms import CoordinateSup, LInf
+
+_STEPS = 2**16
+
+
+class LinearRegression(PrivateRegressor):
+    """Linear regression by private least squares.
+
+    One fit is one release: it spends epsilon once and leaves nothing but coefficients. Every
+    argument is public and by keyword.
+
+    Parameters
+    ----------
+    epsilon : number
+        Privacy budget of one fit.
+    bounds_X : (low, high), pair of arrays, or {column: (low, high)}
+        Public range of each covariate. Records outside are clipped.
+    bounds_y : (low, high)
+        Public range of the response. The noise is proportional to it.
+    coef_bound : number, optional
+        Bound on  sum_j |coef_j| * (half the range of covariate j)  plus the size of the prediction
+        at the middle of the covariates, measured from the middle of bounds_y; in the units of y.
+        In standardised units this is the paper's ||theta||_1 <= B with B = coef_bound / (half the
+        range of y). None needs no guess: the sensitivity is the one at theta, and coefficients
+        have a heavy-tailed base measure.
+    fit_intercept : bool
+        Without it, bounds must be symmetric around 0.
+    mechanism : {"auto", "kng", "exponential", "objective"}
+        "auto" takes KNG without coef_bound and, with one, whichever of KNG and objective
+        perturbation has the smaller predicted error.
+    norm : {"auto", "linf", "l2", "l1"}
+        "auto" is the sup norm in units of each coordinate's sensitivity.
+    sampler : {"auto", "affine", "gaussian", "perturbed", "hit-and-run", "metropolis"}
+        "auto" never takes a Markov chain.
+    neighbours : {"replace-one", "add-remove"}
+        Whether the number of records is public (one record replaced) or private.
+    n_max : int, optional
+        Public bound on the number of records under add-remove.
+    records_per_person : int
+        How many records one person may have; the guarantee is per person.
+    ledger : Ledger or path, optional
+        Account to charge before the data are read. Copies and clones charge the same account, so
+        cross-validation and grid search pay for every fit.
+    random_state : int, optional
+        Makes the fit repeatable, and therefore a simulation that no ledger books.
+
+    Attributes
+    ----------
+    coef_ : numpy.ndarray
+        Coefficients in the caller's units.
+    intercept_ : float
+        Prediction where all covariates are 0.
+    release_ : Release
+        The receipt; its value is the intercept, if there is one, then the coefficients.
+    n_features_in_ : int
+
+    Notes
+    -----
+    ``score`` compares predictions with the response it is given. On private data that is a
+    further release, and it is not protected.
+
+    Examples
+    --------
+    >>> import numpy as np, kng
+    >>> X = np.linspace(-1, 1, 20000).reshape(-1, 1)
+    >>> model = kng.LinearRegression(epsilon=1, bounds_X=(-1, 1), bounds_y=(-3, 3))
+    >>> bool(abs(model.fit(X, 2 * X[:, 0]).coef_[0] - 2) < 0.2)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = None,
+        bounds_X: Any = None,
+        bounds_y: Any = None,
+        coef_bound: Any = None,
+        fit_intercept: bool = True,
+        mechanism: str = "auto",
+        norm: str = "auto",
+        sampler: str = "auto",
+        neighbours: str = "replace-one",
+        n_max: int | None = None,
+        records_per_person: int = 1,
+        ledger: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.bounds_X = bounds_X
+        self.bounds_y = bounds_y
+        self.coef_bound = coef_bound
+        self.fit_intercept = fit_intercept
+        self.mechanism = mechanism
+        self.norm = norm
+        self.sampler = sampler
+        self.neighbours = neighbours
+        self.n_max = n_max
+        self.records_per_person = records_per_person
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Spend epsilon and fit the coefficients.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        LinearRegression
+            This estimator.
+        """
+        one_of("mechanism", self.mechanism, ("auto", "kng", "exponential", "objective"))
+        return self._fit(X, y, "linear regression")
+
+    def _design(self, features: int) -> Design:
+        low, high = response_bounds(self.bounds_y)
+        response = (low, high, (high - low) / _STEPS)
+        return Design(encoded(self._covariates(features), response), bool(self.fit_intercept))
+
+    def _plan(
+        self, design: Design, ask: Request, coef_bound: Fraction | None, source: Source
+    ) -> Plan:
+        domain: Domain = HeavyTailed(design.dim)
+        automatic: Norm = CoordinateSup()
+        if coef_bound is not None:
+            domain, automatic = L1Ball(design.dim, coef_bound / design.half_y), LInf()
+        norm, unit = norm_of(self.norm, automatic), ask.unit(source)
+        problem = Regression(LeastSquares(), norm, domain, design, unit)
+        mechanism = self.mechanism
+        if mechanism == "auto":
+            mechanism = "kng" if coef_bound is None else _smaller(problem, ask.epsilon)
+        if mechanism == "kng":
+            return KNG().plan(problem, ask.epsilon)
+        if mechanism == "exponential":
+            if self.norm != "auto":
+                raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
+            return Exponential().plan(problem, ask.epsilon)
+        return ObjectivePerturbation().plan(problem, ask.epsilon)
+
+
+def _smaller(problem: Regression, epsilon: Fraction) -> str:
+    """Return the mechanism with the smaller predicted error on a ball.
+
+    KNG on a ball has the noise that half of epsilon pays for, and no ridge.
+    """
+    share = ObjectivePerturbation().plan(problem, epsilon).share
+    tuned = predicted_error(problem, epsilon, share)
+    return "objective" if tuned <= noise_error(problem, epsilon / 2) else "kng"

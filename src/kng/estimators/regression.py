@@ -1,0 +1,225 @@
+"""What private regressions share: a fit that is one release, in the caller's units."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kng.core.bounds import Bounds, bounds_of
+from kng.core.design import Design
+from kng.core.encoding import Encoding, encoding_of
+from kng.core.errors import SchemaError, SpecError
+from kng.core.exact import positive
+from kng.core.protocols import Norm, Point, Source
+from kng.core.regression import Plan
+from kng.core.released import Release
+from kng.data import open_regression
+from kng.estimators.request import Request, details, one_of, request_of
+from kng.norms import L1, L2, LInf
+from kng.release import Answer, certified, release
+
+# Steps between the bounds of a covariate. 2**17 records times squares of 2**17 stay below 2**53,
+# so BLAS adds products exactly; and 2**-16 of a range is far below any statistical error.
+_STEPS = 2**16
+
+
+class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear model that is fitted by one private release.
+
+    Attributes
+    ----------
+    coef_ : numpy.ndarray
+        Coefficients in the caller's units.
+    intercept_ : float
+        Prediction where all covariates are 0.
+    release_ : Release
+        The receipt; ``release_.value`` is the intercept, if there is one, then the coefficients.
+    n_features_in_ : int
+    """
+
+    epsilon: Any
+    bounds_X: Any  # noqa: N815 - scikit-learn's capital X
+    bounds_y: Any
+    coef_bound: Any
+    fit_intercept: bool
+    mechanism: str
+    norm: str
+    sampler: str
+    neighbours: str
+    n_max: int | None
+    records_per_person: int
+    ledger: Any
+    random_state: Any
+
+    def _fit(self, X: Any, y: Any, statistic: str) -> Self:
+        ask = request_of(
+            epsilon=self.epsilon,
+            neighbours=self.neighbours,
+            n_max=self.n_max,
+            records_per_person=self.records_per_person,
+            ledger=self.ledger,
+            random_state=self.random_state,
+        )
+        coef_bound = None if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            raise SpecError(f"fit_intercept must be True or False, got {self.fit_intercept!r}.")
+        X, y = self._shapes(X, y)
+        design = self._design(self.n_features_in_)
+        source = open_regression(X, y, design.records)
+        plan = certified(self._plan(design, ask, coef_bound, source), self.sampler)
+        self.release_ = self._release(statistic, design, plan, source, ask)
+        value = np.atleast_1d(self.release_.value)
+        self.intercept_ = float(value[0]) if self.fit_intercept else 0.0
+        self.coef_ = value[1:] if self.fit_intercept else value
+        return self
+
+    def _design(self, features: int) -> Design:
+        raise NotImplementedError
+
+    def _plan(
+        self, design: Design, ask: Request, coef_bound: Fraction | None, source: Source
+    ) -> Plan:
+        raise NotImplementedError
+
+    def _shapes(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Check shapes as scikit-learn does, and leave the contents alone.
+
+        Neither type conversion nor a check for NaN may look at a record before the charge.
+        """
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=None,
+            ensure_all_finite=False,
+            y_numeric=False,
+            multi_output=False,
+            ensure_min_samples=1 if self.neighbours == "replace-one" else 0,
+        )
+        if np.iscomplexobj(X) or np.iscomplexobj(y):
+            raise SchemaError("Complex data not supported: covariates must be real numbers.")
+        return X, y
+
+    def _release(
+        self, statistic: str, design: Design, plan: Plan, source: Source, ask: Request
+    ) -> Release:
+        names = self._names()
+        facts = {
+            "coefficients": ", ".join((["intercept"] if self.fit_intercept else []) + names),
+            **details(design.records, plan.problem.unit),
+        }
+        answer = Answer(
+            statistic,
+            design.lattice,
+            False,
+            design.records.bounds,
+            facts,
+            _first,
+            design.units,
+        )
+        return release([plan], answer, source, ask.ledger, ask.bits)
+
+    def _names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [f"x{j}" for j in range(self.n_features_in_)]
+        return [str(name) for name in names]
+
+    def _covariates(self, features: int) -> Bounds:
+        """Read bounds_X: one pair for all columns, one pair each, or named columns."""
+        if self.bounds_X is None:
+            raise SpecError(
+                "bounds_X is missing. The public range of each covariate is never read from the "
+                "data; state it, as in bounds_X=(0, 100) or {'age': (0, 100)}."
+            )
+        bounds = bounds_of(self.bounds_X)
+        if bounds.columns is not None:
+            bounds = self._ordered(bounds)
+        if len(bounds) == 1:
+            return Bounds(bounds.low * features, bounds.high * features)
+        if len(bounds) != features:
+            raise SpecError(
+                f"bounds_X describe {len(bounds)} covariates, X has {features}. Give one pair "
+                "for all, or one per column."
+            )
+        return bounds
+
+    def _ordered(self, bounds: Bounds) -> Bounds:
+        """Put named bounds into the order of X's columns."""
+        assert bounds.columns is not None
+        if not hasattr(self, "feature_names_in_"):
+            raise SchemaError(
+                "bounds_X name columns, but X has no column names. Give a data frame, or bounds "
+                "as a pair of arrays."
+            )
+        names = [str(name) for name in self.feature_names_in_]
+        absent = [name for name in names if name not in bounds.columns]
+        unknown = [name for name in bounds.columns if name not in names]
+        if absent or unknown:
+            raise SpecError(
+                f"bounds_X and X do not name the same columns: "
+                f"{', '.join(map(repr, absent + unknown))}."
+            )
+        at = [bounds.columns.index(name) for name in names]
+        return Bounds(tuple(bounds.low[i] for i in at), tuple(bounds.high[i] for i in at))
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return predictions; post-processing of the release, hence free.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+
+        Returns
+        -------
+        numpy.ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, ensure_all_finite=False)
+        return np.asarray(X @ self.coef_ + self.intercept_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        tags.input_tags.allow_nan = True
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+def _first(drawn: Any) -> Point:
+    point: Point = drawn[0]
+    return point
+
+
+def norm_of(name: str, automatic: Norm) -> Norm:
+    """Return a norm by its name."""
+    one_of("norm", name, ("auto", "linf", "l2", "l1"))
+    norms: dict[str, Norm] = {"auto": automatic, "linf": LInf(), "l2": L2(), "l1": L1()}
+    return norms[name]
+
+
+def encoded(covariates: Bounds, response: tuple[Fraction, Fraction, Fraction]) -> Encoding:
+    """Encode covariates in 2**16 steps and a response given by low, high and step."""
+    low, high, step = response
+    bounds = Bounds((*covariates.low, low), (*covariates.high, high))
+    steps = [*(width / _STEPS for width in covariates.width), step]
+    return encoding_of(bounds, granularity=steps, missing=None, bits=0)
+
+
+def response_bounds(value: Any) -> tuple[Fraction, Fraction]:
+    """Read bounds_y, one pair of numbers."""
+    if value is None:
+        raise SpecError(
+            "bounds_y is missing. The public range of the response is never read from the data; "
+            "state it, as in bounds_y=(0, 100)."
+        )
+    bounds = bounds_of(value)
+    if len(bounds) != 1:
+        raise SpecError(f"bounds_y must be one pair (low, high), got {len(bounds)}.")
+    return bounds.low[0], bounds.high[0]
