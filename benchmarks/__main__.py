@@ -1,5 +1,6 @@
 """Run every benchmark and print its table."""
 
-from benchmarks import location
+from benchmarks import location, regression
 
 location.main()
+regression.main()

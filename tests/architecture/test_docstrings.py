@@ -5,17 +5,33 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+from typing import Any
 
 import pytest
-from architecture.sources import CHECKOUT, texts
+from architecture.sources import CHECKOUT, modules, texts
 
-PACKAGES = ["losses", "norms", "domains", "mechanisms", "samplers"]
+PACKAGES = ["losses", "norms", "domains", "mechanisms"]
 LABELS = ["Paper", "Privacy", "Cost"]
-PARTS = [
-    (package, name)
-    for package in PACKAGES
-    for name in importlib.import_module(f"kng.{package}").__all__
-]
+
+
+def parts() -> list[Any]:
+    """Return the classes that a package promises, and every class that draws."""
+    promised = [
+        getattr(package, name)
+        for package in (importlib.import_module(f"kng.{name}") for name in PACKAGES)
+        for name in package.__all__
+    ]
+    drawing = [
+        part
+        for path in modules()
+        if path.startswith("samplers/") and not path.endswith("__init__.py")
+        for module in [importlib.import_module("kng." + path[:-3].replace("/", "."))]
+        for part in vars(module).values()
+        if isinstance(part, type)
+        and part.__module__ == module.__name__
+        and hasattr(part, "certify")
+    ]
+    return promised + drawing
 
 
 def labels(text: str | None) -> list[str]:
@@ -23,12 +39,16 @@ def labels(text: str | None) -> list[str]:
     return re.findall(rf"^ *({'|'.join(LABELS)})  +\S", text or "", flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize(("package", "name"), PARTS, ids=".".join)
-def test_every_part_has_its_three_labels(package, name):
-    part = getattr(importlib.import_module(f"kng.{package}"), name)
+@pytest.mark.parametrize("part", parts(), ids=lambda part: f"{part.__module__}.{part.__name__}")
+def test_every_part_has_its_three_labels(part):
     module = sys.modules[part.__module__]
     assert labels(part.__doc__) == LABELS or labels(module.__doc__) == LABELS
     assert part.__doc__.splitlines()[0].endswith(".")
+
+
+def test_there_are_parts_of_every_kind():
+    kinds = {part.__module__.split(".")[1] for part in parts()}
+    assert kinds == {*PACKAGES, "samplers"}
 
 
 def test_labels_are_found_only_where_they_are():

@@ -110,7 +110,7 @@ def test_sensitivities_rates_and_costs_are_fractions(relation):
             for theta in ((0,), (37,), (100,)):
                 assert type(plan.sensitivity.at(theta)) is Fraction
                 assert type(plan.exponent(theta, Fraction(5))) is Fraction
-            event = event_of((plan, plan), Guarantee.EXACT)
+            event = event_of((plan, plan), unit, Guarantee.EXACT)
             assert (event.epsilon, type(event.width)) == (2 * epsilon, Fraction)
     widths = Squared().sum_widths(records, relation)
     for norm in (WeightedSup(widths), L1(), LInf()):

@@ -12,9 +12,12 @@ import kng
 NAMES = [
     "KNG",
     "Exponential",
+    "HuberRegressor",
     "KNorm",
     "KngError",
     "Ledger",
+    "LinearRegression",
+    "ObjectivePerturbation",
     "Release",
     "__version__",
     "mean",

@@ -149,14 +149,14 @@ PARTS = [
     Refusal(
         "order for noise",
         IncompatibleParts,
-        ("sampler", "'order'", "use sampler='noise'"),
+        ("sampler", "'order'", "use 'noise'"),
         {"sampler": "order"},
         only=("mean",),
     ),
     Refusal(
         "noise for kng",
         IncompatibleParts,
-        ("sampler", "'noise'", "use sampler='order'"),
+        ("sampler", "'noise'", "use 'order'"),
         {"mechanism": "kng", "sampler": "noise"},
         only=("mean",),
     ),
@@ -434,6 +434,7 @@ ODD = {
     "data a queue": {"data": deque(RECORDS)},
     "data a mapping to a number": {"data": {"a": 5}},
     "data a mapping to text": {"data": {"a": "text"}},
+    "data a mapping to a table": {"data": {"a": np.ones((5, 2))}},
     "data with a name twice": {
         "data": pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]),
         "bounds": {"a": (0, 10)},

@@ -151,7 +151,7 @@ def test_a_release_with_a_wrong_part_is_refused(name, wrong):
         Release.from_json(json.dumps({**raw, name: wrong}))
 
 
-@pytest.mark.parametrize("name", json.loads(ORDINARY.to_json()))
+@pytest.mark.parametrize("name", sorted({*json.loads(ORDINARY.to_json())} - {"units"}))
 def test_a_release_without_a_part_is_refused(name):
     raw = json.loads(ORDINARY.to_json())
     del raw[name]

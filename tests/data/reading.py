@@ -18,12 +18,13 @@ def encoding(bounds: Any = (0, 10), *, granularity: Any = None, missing: Any = N
 
 def integers(data: Any, rule: Encoding) -> list[tuple[int, ...]]:
     """Return the records as the library reads them, and check that they are whole and inside."""
-    records = []
-    for batch in open_source(data, rule).batches():
+    records, source = [], open_source(data, rule)
+    for batch in source.batches():
         for row in batch.tolist():
             assert all(k == int(k) for k in row)
             assert all(0 <= k <= last for k, last in zip(row, rule.last, strict=True))
             records.append(tuple(int(k) for k in row))
+    assert len(records) == source.count(), "the number that privacy counts on is the number read"
     return records
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kng.core.errors import BudgetError, SpecError
@@ -36,6 +36,7 @@ def test_equal_parts_fill_a_cap_exactly_and_no_more(parts: int, cap: str) -> Non
         charged(now, Fraction(1, 10**18))
 
 
+@settings(deadline=None)
 @given(st.lists(positives, max_size=20), positives)
 def test_a_charge_fits_if_and_only_if_the_exact_sum_does(
     charges: list[Fraction], cap: Fraction
@@ -62,12 +63,14 @@ def test_sums_without_common_denominators_stay_short_and_above_the_truth() -> No
     assert now.spent != total  # the rounding was reached
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10**6), st.integers(LONGEST, LONGEST**2))
 def test_a_long_amount_is_rounded_up(numerator: int, denominator: int) -> None:
     amount = Fraction(numerator, denominator)
     assert 0 <= short(amount) - amount < Fraction(1, GRAIN)
 
 
+@settings(deadline=None)
 @given(positives, positives)
 def test_units_keep_order_and_round_down(left: Fraction, right: Fraction) -> None:
     assert (units(left) <= units(right)) or left > right

@@ -146,6 +146,15 @@ def test_a_chain_forged_from_the_start_is_found(ledger, path, unguarded) -> None
         forged_ledger.verify(head)
 
 
+def test_an_entry_sealed_anew_does_not_fit_the_next(ledger, path, unguarded) -> None:
+    with database.reading(path) as db:
+        link = next(link for link, _ in rows.links(db) if link.sequence == 3)
+    forged = replace(link, body='{"payload":"y"}')
+    unguarded(f"UPDATE entry SET body = '{forged.body}', hash = '{forged.hash}' WHERE sequence = 3")
+    with pytest.raises(LedgerError, match="Entry 4"):
+        ledger.verify()
+
+
 def forge(path, sql, link: Link) -> None:
     """Append an entry whose hash holds and whose content does not."""
     charge = "NULL" if link.charge is None else link.charge
@@ -303,6 +312,20 @@ def test_the_head_is_read_before_the_ledger(ledger, path, event, monkeypatch) ->
         return known
 
     monkeypatch.setattr(HeadFile, "read", slow)
+    assert len(ledger.history()) == 4
+
+
+def test_the_head_is_not_looked_up_in_an_older_snapshot(ledger, event, monkeypatch) -> None:
+    """The same, with the other's charge after the moment that is being looked at."""
+    require, others = database._require_ledger, [ledger]
+
+    def slow(*arguments):
+        require(*arguments)
+        if others:
+            others.pop().reserve(event(), parameters="{}")
+
+    monkeypatch.setattr(database, "_require_ledger", slow)
+    assert len(ledger.history()) == 3
     assert len(ledger.history()) == 4
 
 

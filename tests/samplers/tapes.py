@@ -21,6 +21,9 @@ from flint import arb
 
 from kng.core.bits import TapeBits, TapeEnd
 
+# Nobody can tell a law from one this near to it.
+RESOLVED = Fraction(1, 2**80)
+
 
 @dataclass(frozen=True, slots=True)
 class Enumeration:
@@ -42,10 +45,11 @@ class Enumeration:
 
 
 def enumerate_tapes(run: Callable[[TapeBits], Hashable], runs: int) -> Enumeration:
-    """Run a sampler on tapes of growing length, ``runs`` times in all."""
+    """Run a sampler on tapes of growing length, ``runs`` times in all or until all is known."""
     lower: dict[Hashable, Fraction] = defaultdict(Fraction)
     waiting: deque[tuple[int, ...]] = deque([()])
-    while waiting and runs:
+    unresolved = Fraction(1)
+    while waiting and runs and unresolved > RESOLVED:
         tape = waiting.popleft()
         bits = TapeBits(tape)
         runs -= 1
@@ -58,6 +62,5 @@ def enumerate_tapes(run: Callable[[TapeBits], Hashable], runs: int) -> Enumerati
         # A run that left bits unread would be counted twice.
         assert bits.used == len(tape)
         lower[outcome] += Fraction(1, 2 ** len(tape))
-    resolved = sum(lower.values(), Fraction(0))
-    assert resolved + sum(Fraction(1, 2 ** len(tape)) for tape in waiting) == 1
-    return Enumeration(dict(lower), 1 - resolved)
+        unresolved -= Fraction(1, 2 ** len(tape))
+    return Enumeration(dict(lower), unresolved)

@@ -51,21 +51,16 @@ class Ingest:
         if out.shape[1] == 1:
             self._column(blocks[0][:, 0], out[:, 0])
             return out
-        from kng.data.columns import ingest_columns
+        from kng.data.columns import divide_columns, scale_columns
 
         at = 0
         for block in blocks:
             part = slice(at, at + block.shape[1])
-            ingest_columns(
-                block,
-                self._low[part],
-                self._step[part],
-                self._inverse[part],
-                self._last[part],
-                self._default[part],
-                out,
-                at,
-            )
+            low, last, default = self._low[part], self._last[part], self._default[part]
+            if np.all(self._inverse[part]):
+                scale_columns(block, low, self._inverse[part], last, default, out, at)
+            else:
+                divide_columns(block, low, self._step[part], last, default, out, at)
             at = part.stop
         return out
 

@@ -6,7 +6,7 @@ import os
 import sqlite3
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from kng.core.errors import LedgerError, SpecError, SpecTypeError
 from kng.core.exact import whole
@@ -82,7 +82,7 @@ class Ledger:
         self._require(cap=asked_cap, neighbours=relation, records_per_person=records)
 
     @classmethod
-    def adopt(cls, path: str | os.PathLike[str], *, account: str = "default") -> Ledger:
+    def adopt(cls, path: str | os.PathLike[str], *, account: str = "default") -> Self:
         """Accept a ledger whose ``.head`` file is missing as the newest copy, and open it.
 
         The whole history is verified first. An older copy is accepted too, since nothing in it
@@ -243,7 +243,7 @@ class Ledger:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Path and account only: whatever copies this, the copy spends from the same file.
-        return _reopen, (str(self._path), self._account)
+        return _reopen, (type(self), str(self._path), self._account)
 
     def _is_open(self) -> bool:
         """Return whether the file holds this account."""
@@ -299,8 +299,8 @@ class Ledger:
         return found
 
 
-def _reopen(path: str, account: str) -> Ledger:
-    return Ledger(path, account=account)
+def _reopen(kind: type[Ledger], path: str, account: str) -> Ledger:
+    return kind(path, account=account)
 
 
 def _absolute(path: Any) -> Path:

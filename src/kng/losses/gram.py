@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +13,20 @@ from kng.core.design import Design
 from kng.core.protocols import Integers, Point
 
 Matrix = NDArray[np.float64]
+Table = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class GramState:
-    """Number of records, column sums, and the upper triangle of column products."""
+    """Number of records, column sums, and products of two columns, all whole numbers.
+
+    They are float64 while every entry is below 2**53, which adds fast and exactly, and Python
+    integers after that.
+    """
 
     n: int
-    sums: Point
-    products: Point
+    sums: Table
+    products: Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,37 +39,38 @@ class Gram:
 
     last: Point
 
-    @property
-    def _rows(self) -> int:
-        return max(1, 2**53 // max(self.last) ** 2)
+    def _fits(self, records: int) -> bool:
+        return records * max(self.last) ** 2 < 2**53
 
     def zero(self) -> GramState:
         """No records."""
         d = len(self.last)
-        return GramState(0, (0,) * d, (0,) * (d * (d + 1) // 2))
+        return GramState(0, np.zeros(d), np.zeros((d, d)))
 
     def partial(self, batch: Integers) -> GramState:
-        """Multiply and add one batch, in blocks small enough to be exact."""
-        state, upper = self.zero(), np.triu_indices(len(self.last))
-        for at in range(0, len(batch), self._rows):
-            block = batch[at : at + self._rows]
-            products = (block.T @ block)[upper]
-            sums = np.ones(len(block)) @ block
-            part = GramState(len(block), _whole(sums), _whole(products))
-            state = self.merge(state, part)
-        return state
+        """Multiply and add one batch, halved until it is small enough to be exact."""
+        if not self._fits(len(batch)) and len(batch) > 1:
+            half = len(batch) // 2
+            return self.merge(self.partial(batch[:half]), self.partial(batch[half:]))
+        return GramState(len(batch), np.ones(len(batch)) @ batch, batch.T @ batch)
 
     def merge(self, left: GramState, right: GramState) -> GramState:
-        """Add as Python integers, which cannot overflow."""
+        """Add, as Python integers once float64 might round."""
+        n = left.n + right.n
+        if self._fits(n):
+            return GramState(n, left.sums + right.sums, left.products + right.products)
         return GramState(
-            left.n + right.n,
-            tuple(a + b for a, b in zip(left.sums, right.sums, strict=True)),
-            tuple(a + b for a, b in zip(left.products, right.products, strict=True)),
+            n,
+            _integers(left.sums) + _integers(right.sums),
+            _integers(left.products) + _integers(right.products),
         )
 
 
-def _whole(values: Matrix) -> Point:
-    return tuple(int(v) for v in values)
+def _integers(table: Table) -> Table:
+    """Return the entries as Python integers."""
+    if table.dtype == object:
+        return table
+    return np.array([int(v) for v in table.flat], dtype=object).reshape(table.shape)
 
 
 def standardised(state: GramState, design: Design) -> tuple[Matrix, Matrix]:
@@ -76,20 +83,19 @@ def standardised(state: GramState, design: Design) -> tuple[Matrix, Matrix]:
     """
     last = design.records.last
     width = len(last)
-    full = np.zeros((width, width), dtype=object)
-    full[np.triu_indices(width)] = state.products
+    full, sums = _integers(state.products), _integers(state.sums)
     ones = [1] * design.intercept  # a column that is 1 everywhere
     size = width + len(ones)
     table = [[Fraction(0)] * size for _ in range(size)]
     for i in range(width):
-        centred = Fraction(2 * state.sums[i] - state.n * last[i], last[i])
+        centred = Fraction(2 * sums[i] - state.n * last[i], last[i])
         for row, column in ((0, i + 1), (i + 1, 0)) if ones else ():
             table[row][column] = centred
         for j in range(i, width):
             product = (
                 4 * full[i, j]
-                - 2 * last[j] * state.sums[i]
-                - 2 * last[i] * state.sums[j]
+                - 2 * last[j] * sums[i]
+                - 2 * last[i] * sums[j]
                 + state.n * last[i] * last[j]
             )
             value = Fraction(product, last[i] * last[j])
