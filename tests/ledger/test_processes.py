@@ -70,8 +70,8 @@ def test_a_long_race_ends_at_the_cap_and_alarms_no_onlooker(path) -> None:
             ledger.verify()
             looks.append(len(ledger.history()))
 
-    booked = race("kng", path, cap="1", epsilon="1/301", attempts=50, meanwhile=look)
-    assert booked == 301
+    booked = race("kng", path, cap="1", epsilon="1/151", attempts=25, meanwhile=look)
+    assert booked == 151
     assert looks == sorted(looks)
     assert (ledger.spent, ledger.remaining) == (1, 0)
     ledger.verify()

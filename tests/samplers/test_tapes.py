@@ -140,7 +140,7 @@ def test_one_attempt_has_exactly_its_law(name: str) -> None:
     found = enumerate_tapes(lambda bits: envelope.attempt(exponent, bits), 4000)
     # Three of eight draws of a leaf of five points start over, so these take longer.
     fives = any(leaf.count == 5 for leaf in envelope.leaves)
-    assert_law(found, law, 0.01 if fives else 1e-3)
+    assert_law(found, law, 0.02 if fives else 1e-3)
 
 
 def test_an_attempt_remembers_that_its_weights_were_rounded() -> None:

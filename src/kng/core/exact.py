@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -101,3 +103,9 @@ def show(number: Fraction) -> str:
         return f"{number.numerator}/{number.denominator}"
     text = repr(float(number))
     return text if Fraction(text) == number else f"{number.numerator}/{number.denominator}"
+
+
+def listed(texts: Iterable[str]) -> str:
+    """Write a list for people; what repeats in a row is written once and counted."""
+    runs = [(text, len(list(run))) for text, run in groupby(texts)]
+    return ", ".join(text if times == 1 else f"{text} ({times} times)" for text, times in runs)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kng.core.bounds import Bounds
 from kng.core.errors import SpecError
-from kng.core.exact import show
+from kng.core.exact import listed, show
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 
@@ -203,8 +203,8 @@ class Release:
             f"[{show(low)}, {show(high)}]"
             for low, high in zip(self.bounds.low, self.bounds.high, strict=True)
         ]
-        if self.bounds.columns is None:
-            return ", ".join(pairs)
+        if self.bounds.columns is None or len(set(pairs)) == 1 < len(pairs):
+            return listed(pairs)
         return ", ".join(f"{c} {p}" for c, p in zip(self.bounds.columns, pairs, strict=True))
 
     def __repr__(self) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -90,21 +92,29 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _shapes(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Check shapes as scikit-learn does, and leave the contents alone.
 
-        Neither type conversion nor a check for NaN may look at a record before the charge.
+        Neither a type conversion nor a check for NaN may look at a record before the charge.
+        Lists become arrays of objects, because a common type would let one record change how
+        another is read; and scikit-learn's check of y is not used, because it insists on
+        finite numbers.
         """
-        X, y = validate_data(
+        if isinstance(X, list | tuple):
+            X = np.array(X, dtype=object)
+        # scikit-learn's own words for these two faults would show the records.
+        if np.iscomplexobj(X):
+            raise SchemaError("Complex data not supported: covariates must be real numbers.")
+        if not hasattr(X, "columns") and np.ndim(X) < 2:
+            raise SchemaError(
+                f"Expected 2D array for X, got {np.ndim(X)}D. Reshape your data: one row per "
+                "record and one column per covariate."
+            )
+        X = validate_data(
             self,
             X,
-            y,
             dtype=None,
             ensure_all_finite=False,
-            y_numeric=False,
-            multi_output=False,
             ensure_min_samples=1 if self.neighbours == "replace-one" else 0,
         )
-        if np.iscomplexobj(X) or np.iscomplexobj(y):
-            raise SchemaError("Complex data not supported: covariates must be real numbers.")
-        return X, y
+        return X, _response(y)
 
     def _release(
         self, statistic: str, design: Design, plan: Plan, source: Source, ask: Request
@@ -118,12 +128,18 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             statistic,
             design.lattice,
             False,
-            design.records.bounds,
+            self._public_bounds(design.records.bounds),
             facts,
             _first,
             design.units,
         )
         return release([plan], answer, source, ask.ledger, ask.bits)
+
+    def _public_bounds(self, bounds: Bounds) -> Bounds:
+        """Return what the receipt shows; a response without bounds is not shown as if it had."""
+        names = (*self._names(), "response")
+        shown = len(names) if self.bounds_y is not None else len(names) - 1
+        return Bounds(bounds.low[:shown], bounds.high[:shown], names[:shown])
 
     def _names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -190,6 +206,25 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.regressor_tags.poor_score = True
         return tags
+
+
+def _response(y: Any) -> Any:
+    """Return y as one column, by its shape alone."""
+    if y is None:
+        raise SpecError("fit requires y to be passed, but the target y is None.")
+    if isinstance(y, list | tuple):
+        y = np.array(y, dtype=object)
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; it is read as one column.",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise SchemaError(f"y should be a 1d array, got an array of {y.ndim} dimensions instead.")
+    return y
 
 
 def _first(drawn: Any) -> Point:

@@ -10,7 +10,7 @@ from typing import Any
 from kng.core.bits import Bits, bits_of
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError, SpecError, SpecTypeError
-from kng.core.exact import positive, show, whole
+from kng.core.exact import listed, positive, show, whole
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.protocols import Ledger, Source
 from kng.ledger import Ledger as StoredLedger
@@ -90,8 +90,8 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
 def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
     """Return the public facts about the records that a receipt shows."""
     facts = {
-        "granularity": ", ".join(show(step) for step in records.step),
-        "missing counts as": ", ".join(
+        "granularity": listed(show(step) for step in records.step),
+        "missing counts as": listed(
             show(value) for value in records.lattice.units(records.missing)
         ),
     }
