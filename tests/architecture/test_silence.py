@@ -19,9 +19,13 @@ def outputs(tree: ast.AST) -> set[str]:
     return found | {name for name in imported(tree) if name.split(".")[0] in speaking}
 
 
+# scikit-learn asks for a warning about the shape of y, which is known before the charge.
+ALLOWED = {"estimators/regression.py": {"warnings"}}
+
+
 @pytest.mark.parametrize("path", INSIDE)
 def test_the_library_writes_nothing_out(path):
-    assert outputs(modules()[path]) == set()
+    assert outputs(modules()[path]) == ALLOWED.get(path, set())
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_mean_of_several_columns(run, ages):
     assert receipt["bounds"]["columns"] == ["age", "income"]
     assert receipt["bounds"]["low"] == ["0", "-1000"]
     assert receipt["lattice"]["step"] == ["1", "1/2"]
-    assert receipt["details"]["missing counts as"] == "7, 7"
+    assert receipt["details"]["missing counts as"] == "7 (2 times)"
     assert len(receipt["value"]) == 2
 
 

@@ -6,7 +6,6 @@ sample sizes are such that the wrong law is rejected by the same test with near 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
@@ -171,14 +170,8 @@ def test_signs_and_axes_of_box_noise_are_even() -> None:
     assert p_value(far, even) > ALARM
 
 
-def shifted(law: dict[int, float]) -> dict[int, float]:
-    return {k + 1: p for k, p in law.items()}
-
-
-@pytest.mark.parametrize("change", [shifted])
-def test_the_fit_itself_rejects_an_off_by_one(
-    change: Callable[[dict[int, float]], dict[int, float]],
-) -> None:
+def test_the_fit_itself_rejects_an_off_by_one() -> None:
     bits = SeededBits(3)
     draws = [discrete_laplace(bits, Fraction(1, 3)) for _ in range(5000)]
-    assert p_value(draws, change(laplace(Fraction(1, 3)))) < ALARM
+    shifted = {k + 1: p for k, p in laplace(Fraction(1, 3)).items()}
+    assert p_value(draws, shifted) < ALARM
