@@ -10,7 +10,7 @@ from architecture.sources import imported, modules, used
 HOME = "core/bits.py"
 GENERATORS = {"random", "secrets", "numpy.random", "uuid", "scipy.stats", "flint.arb.random"}
 MENTIONS = ("np.random.", "numpy.random.", "os.urandom", "os.getrandom", "random.")
-# A ledger's nonce is no draw: it only makes two chains different. See the report of its author.
+# A ledger's nonce is no draw, it only makes two chains different; the rule is the same.
 NONCES = {"ledger/entries.py": {"secrets"}}
 
 

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kng.core.errors import SpecError, SpecTypeError
-from kng.core.exact import exact, positive, show, whole
+from kng.core.exact import exact, listed, positive, show, whole
 
 
 @pytest.mark.parametrize(
@@ -169,3 +169,9 @@ def test_whole_takes_whole_numbers_however_written(right):
     value = whole(right, "x", 2)
     assert value == 2
     assert type(value) is int
+
+
+def test_a_list_for_people_counts_what_repeats_in_a_row():
+    assert listed(["1", "1", "2", "1"]) == "1 (2 times), 2, 1"
+    assert listed(["a"]) == "a"
+    assert listed([]) == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import pickle
 from fractions import Fraction as F
@@ -233,6 +234,19 @@ def test_hostile_names_stay_text_in_a_notebook(name):
     assert page.tags == {"div", "b", "span", "table", "tr", "th", "td"}
     assert page.names == {"style"}
     assert name in page.text
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_facts_stay_text_in_a_notebook(text):
+    event = dataclasses.replace(ORDINARY.event, mechanism=text)
+    release = dataclasses.replace(
+        ORDINARY, statistic=text, sampler=text, version=text, details={text: text}, event=event
+    )
+    page = Seen()
+    page.feed(release._repr_html_())
+    assert page.tags == {"div", "b", "span", "table", "tr", "th", "td"}
+    assert page.names == {"style"}
+    assert page.text.count(text) >= 6
 
 
 @given(releases())

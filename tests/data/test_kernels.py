@@ -77,11 +77,14 @@ def test_a_whole_batch_of_the_largest_records_does_not_overflow(kernel):
         assert (state.sums, state.squares) == ((BATCH_RECORDS * TOP,), (BATCH_RECORDS * TOP**2,))
 
 
-def test_sums_of_floats_are_exact_up_to_the_last_bit_that_fits():
-    # 2**53 is where float64 sums would start to lose ones.
-    last = 2**44
-    rows = [(last,)] * 511 + [(1,)] * 600
-    assert reduced(Sums((last,)), rows, [len(rows)]) == (1111, (511 * last + 600,))
+@pytest.mark.parametrize("large", [100, 511, 512, 4096])
+def test_sums_are_exact_on_both_sides_of_what_a_double_holds(large):
+    # Beyond 2**53, which is 512 of these, a sum of doubles would lose the ones.
+    rows = [(TOP,), (1,)] * large + [(1,)] * 601
+    assert reduced(Sums((TOP,)), rows, [len(rows)]) == (
+        2 * large + 601,
+        (large * TOP + large + 601,),
+    )
 
 
 @given(

@@ -34,7 +34,7 @@ from kng.losses import Pinball, Squared
 from kng.mechanisms import KNG, Exponential, KNorm
 from kng.norms import L1, LInf, WeightedSup
 
-PLENTY = settings(max_examples=300, deadline=None, derandomize=True)
+PLENTY = settings(max_examples=120, deadline=None, derandomize=True)
 
 LOSSES = {
     "squared": Squared(),

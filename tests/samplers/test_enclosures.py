@@ -33,8 +33,8 @@ def decimal_exp(gamma: Fraction) -> tuple[Fraction, Fraction]:
     low, high = down.divide(numerator, denominator), up.divide(numerator, denominator)
     ulp = Fraction(1, 10 ** (DIGITS - 1))
     return (
-        Fraction(down.exp(-high)) * (1 - ulp),
-        Fraction(up.exp(-low)) * (1 + ulp),
+        Fraction(down.exp(high.copy_negate())) * (1 - ulp),
+        Fraction(up.exp(low.copy_negate())) * (1 + ulp),
     )
 
 

@@ -80,12 +80,11 @@ class _Chart:
         starts, values, slopes = self._pieces(phi, direction, kinks)
         lengths = np.diff(starts)
         drops = slopes * lengths  # the exponent falls by this along a piece
-        # log of the integral of exp(-value - slope t) over the piece
-        with np.errstate(over="ignore"):
-            shares = np.where(
-                np.abs(drops) < 1e-12, 1.0, -np.expm1(-drops) / np.where(drops, drops, 1.0)
-            )
-        masses = np.log(lengths) - values + np.log(shares)
+        # log of the integral of exp(-value - slope t) over the piece; no exp that could overflow
+        size = np.maximum(np.abs(drops), 1e-12)
+        shares = np.log(-np.expm1(-size) / size) + np.maximum(-drops, 0.0)
+        with np.errstate(divide="ignore"):  # kinks that coincide leave pieces of length 0
+            masses = np.log(lengths) - values + shares
         cumulative = np.cumsum(np.exp(masses - masses.max()))
         for _ in range(10_000):
             u, v, w = bits.uniforms(3)

@@ -4,9 +4,9 @@
 
 by Newton steps on quadratic models, each minimised exactly: over R^d by a linear solve, over the
 ball by following the path of the penalty mu ||theta||_1 from mu = infinity down to where the l1
-norm reaches the radius. Strong convexity bounds the distance to the minimiser by
-||residual|| / gamma, and steps go on until every coordinate's cell is certain or float64 can do
-no better.
+norm reaches the radius. Both losses are piecewise quadratic, so once a step is far smaller than a
+cell of the lattice the model is the objective, and its minimiser is the answer; strong convexity
+bounds what is left by ||residual|| / gamma.
 
 Paper    Section 4.3, supplement.
 Privacy  docs/proofs/mechanisms/objective.md. The proof is about the exact minimiser, hence
@@ -27,8 +27,8 @@ from kng.core.plan import Certificate
 from kng.core.privacy import Assumption, Guarantee
 from kng.core.regression import BallDomain, Matrix, PerturbedPlan, RealNorm, SmoothField, Vector
 
-_STEPS = 60
-_HALVINGS = 40
+_STEPS = 100
+_HALVINGS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,27 +73,17 @@ def minimise(
     for _ in range(_STEPS):
         target = quadratic_minimiser(hessian, hessian @ theta - gradient, radius)
         step = target - theta
+        if float(np.abs(step).max()) < cell / 2**6:
+            return target  # so near, the objective is its own model
         slope = float(gradient @ step)
-        if slope >= 0 or not np.any(step):
-            break
-        scale = 1.0
-        for _ in range(_HALVINGS):
-            trial = theta + scale * step
+        for halving in range(_HALVINGS):
+            trial = theta + step / 2**halving
             found = _objective(field, trial, linear, ridge)
-            if found[0] <= value + 1e-4 * scale * slope:
+            if found[0] <= value + 1e-4 * slope / 2**halving:
                 break
-            scale /= 2
         else:
-            break  # float64 cannot find a lower value
-        moved = float(np.abs(trial - theta).max())
+            return target  # values differ by less than float64 can tell
         theta, (value, gradient, hessian) = trial, found
-        if radius is None:
-            reach = float(np.linalg.norm(gradient)) / ridge
-            certain = np.abs(theta / cell - np.round(theta / cell)) + reach / cell < 0.5
-            if bool(np.all(certain)) and reach < cell / 2**6:
-                break
-        elif moved < cell / 2**10 and scale == 1.0:
-            break
     return theta
 
 

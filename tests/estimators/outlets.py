@@ -1,0 +1,74 @@
+"""Everything that leaves a fit other than its coefficients."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+
+import kng
+
+
+def receipt(release: kng.Release) -> dict[str, Any]:
+    """Return what a release shows, without its value."""
+    written = json.loads(release.to_json())
+    shown = release.rows()[0][1]
+    return {
+        "facts": {
+            field.name: getattr(release, field.name)
+            for field in dataclasses.fields(release)
+            if field.name != "integers"
+        },
+        "size": (len(written.pop("value")), len(written.pop("integers"))),
+        "json": written,
+        "text": repr(release).replace(shown, "", 1),
+        "html": release._repr_html_().replace(f"<b>{shown}</b>", "<b></b>"),
+    }
+
+
+def attributes(fitted: Any) -> dict[str, Any]:
+    """Return what a fitted model holds, without the coefficients."""
+    held = dict(vars(fitted))
+    coef, intercept, release = (held.pop(name) for name in ("coef_", "intercept_", "release_"))
+    held.pop("ledger")
+    names = held.pop("feature_names_in_", np.array([]))
+    return {
+        **held,
+        "names": names.tolist(),
+        "coefficients": (coef.shape, coef.dtype, type(intercept)),
+        "receipt": receipt(release),
+    }
+
+
+def surroundings() -> dict[str, Any]:
+    """Return state of the process that a fit might disturb."""
+    return {
+        "floating point": np.geterr(),
+        "printing": np.get_printoptions(),
+        "filters": list(warnings.filters),
+        "random": random.getstate(),
+        "numpy random": np.random.get_state()[1].tolist(),
+        "handlers": list(logging.getLogger().handlers),
+    }
+
+
+def outlet(model: Any, X: Any, y: Any, capfd: Any, caplog: Any) -> dict[str, Any]:
+    """Fit, check that nothing was said or changed, and return what else there is to see."""
+    before = surroundings()
+    capfd.readouterr()
+    caplog.clear()
+    with warnings.catch_warnings(record=True) as warned, caplog.at_level(1):
+        warnings.simplefilter("always")
+        left = attributes(model.fit(X, y))
+    assert capfd.readouterr() == ("", "")
+    assert [str(record) for record in caplog.records] == []
+    assert [str(w.message) for w in warned] == []
+    assert surroundings() == before
+    assert np.all(np.isfinite(model.coef_))
+    assert np.isfinite(model.intercept_)
+    return left

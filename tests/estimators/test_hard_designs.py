@@ -1,0 +1,80 @@
+"""Designs on which least squares breaks down: they are answered, like all others."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from estimators.fitting import WAYS, model
+
+RELATIONS = ["replace-one", "add-remove"]
+
+
+def designs() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    draw = np.random.default_rng(8)
+    x, y = draw.uniform(-1, 1, (50, 3)), draw.uniform(-2, 2, 50)
+    return {
+        "a column twice": (np.column_stack([x, x[:, 0]]), y),
+        "a column and its mirror": (np.column_stack([x, -x[:, 0]]), y),
+        "a sum of columns": (np.column_stack([x, x.sum(axis=1) / 3]), y),
+        "all columns alike": (np.column_stack([x[:, 0]] * 6), y),
+        "a column of ones": (np.column_stack([x, np.ones(50)]), y),
+        "a column of zeros": (np.column_stack([x, np.zeros(50)]), y),
+        "a column at its bound": (np.column_stack([x, np.full(50, -1.0)]), y),
+        "all zeros": (np.zeros((50, 3)), np.zeros(50)),
+        "all at a corner": (np.ones((50, 3)), np.full(50, 2.0)),
+        "all missing": (np.full((50, 3), np.nan), np.full(50, np.nan)),
+        "all far outside": (np.full((50, 3), 1e308), np.full(50, -1e308)),
+        "fewer records than columns": (draw.uniform(-1, 1, (4, 12)), draw.uniform(-2, 2, 4)),
+        "one record": (draw.uniform(-1, 1, (1, 12)), np.ones(1)),
+        "nearly alike": (np.column_stack([x, x[:, 0] + 2e-5]), y),
+        "a perfect line": (x, x @ [0.5, -0.5, 0.25]),
+        "a response at its bounds": (x, np.sign(x[:, 0]) * 2),
+        "two clusters": (np.sign(x) * 0.999, np.sign(x[:, 0])),
+        "tiny covariates": (x * 1e-12, y),
+        "outliers": (x, np.where(np.arange(50) < 10, 1e9, y)),
+    }
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("design", designs())
+def test_hard_designs_are_answered_without_a_word(way, relation, design, capfd):
+    X, y = designs()[design]
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = model(way, neighbours=relation).fit(X, y)
+    assert time.perf_counter() - started < 20
+    assert np.all(np.isfinite(fitted.coef_))
+    assert np.isfinite(fitted.intercept_)
+    assert fitted.coef_.shape == (X.shape[1],)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("epsilon", [1e-9, 0.01, 100])
+def test_hard_designs_are_answered_at_every_epsilon(way, epsilon):
+    for X, y in designs().values():
+        assert np.all(np.isfinite(model(way, epsilon=epsilon).fit(X, y).coef_))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("norm", ["linf", "l2", "l1"])
+def test_norms_by_name_are_answered(way, norm):
+    if way == "linear exponential":
+        pytest.skip("the exponential mechanism has no norm")
+    for design in ("a column twice", "fewer records than columns", "all missing"):
+        fitted = model(way, norm=norm).fit(*designs()[design])
+        assert np.all(np.isfinite(fitted.coef_))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_many_columns_are_answered(way):
+    draw = np.random.default_rng(9)
+    X, y = draw.uniform(-1, 1, (500, 15)), draw.uniform(-2, 2, 500)
+    started = time.perf_counter()
+    assert model(way).fit(X, y).coef_.shape == (15,)
+    assert time.perf_counter() - started < 20

@@ -1,0 +1,160 @@
+"""What release_ promises: the tier, the parts, and what they take for granted."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from estimators.fitting import WAYS, model, table
+
+import kng
+from kng.core.privacy import Assumption, Guarantee
+
+DRAWN_BY = {
+    "linear": ("kng", "affine"),
+    "linear ball kng": ("kng", "affine"),
+    "linear exponential": ("exponential", "gaussian"),
+    "linear objective": ("objective", "perturbed"),
+    "huber": ("objective", "perturbed"),
+    "huber ball": ("objective", "perturbed"),
+}
+# The two that reject until they accept have no public bound on their time; a solver has one.
+UNBOUNDED = {"affine", "gaussian"}
+CHAINED = [way for way, (_, sampler) in DRAWN_BY.items() if sampler in UNBOUNDED]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_unseeded_fit_is_ideal(way):
+    release = model(way).fit(*table()).release_
+    mechanism, sampler = DRAWN_BY[way]
+    assert (release.mechanism, release.sampler) == (mechanism, sampler)
+    assert release.guarantee is Guarantee.IDEAL
+    expected = {Assumption.RANDOM_BITS, Assumption.UNSEEN_CLOCK, Assumption.REAL_ARITHMETIC}
+    if sampler in UNBOUNDED:
+        expected.add(Assumption.UNBOUNDED_TIME)
+    assert set(release.assumptions) == expected
+    assert len(release.assumptions) == len(expected)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_seeded_fit_is_a_simulation_and_assumes_the_same_otherwise(way):
+    plain, seeded = (model(way, random_state=s).fit(*table()).release_ for s in (None, 5))
+    assert seeded.guarantee is Guarantee.SIMULATION
+    assert (seeded.mechanism, seeded.sampler) == (plain.mechanism, plain.sampler)
+    rest = set(plain.assumptions) - {Assumption.RANDOM_BITS}
+    assert set(seeded.assumptions) == {Assumption.SEEDED, *rest}
+
+
+@pytest.mark.parametrize("way", CHAINED)
+@pytest.mark.parametrize(("chain", "seed"), [("hit-and-run", None), ("metropolis", 5)])
+def test_a_chain_by_name_is_approximate_and_takes_a_fixed_time(way, chain, seed):
+    release = model(way, sampler=chain, random_state=seed).fit(*table()).release_
+    assert release.guarantee is (Guarantee.APPROXIMATE if seed is None else Guarantee.SIMULATION)
+    assert release.sampler == chain
+    assert Assumption.CONVERGED in release.assumptions
+    assert Assumption.UNBOUNDED_TIME not in release.assumptions
+    assert np.all(np.isfinite(release.value))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_sampler_may_be_named(way):
+    _, sampler = DRAWN_BY[way]
+    named, automatic = (model(way, sampler=s, random_state=1) for s in (sampler, "auto"))
+    assert named.fit(*table()).release_ == automatic.fit(*table()).release_
+
+
+def test_automatic_mechanisms_are_chosen_from_public_facts():
+    X, y = table()
+    for way in ("linear", "linear ball kng"):
+        options = {"mechanism": "auto", "random_state": 1}
+        chosen = model(way, **options).fit(X, y).release_
+        other = model(way, **options).fit(-X[::-1] / 7, np.zeros(len(y))).release_
+        assert chosen.mechanism == other.mechanism
+    assert model("linear", mechanism="auto").fit(X, y).release_.mechanism == "kng"
+    assert model("linear", mechanism="kng", random_state=1).fit(X, y).release_ == (
+        model("linear", random_state=1).fit(X, y).release_
+    )
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_receipt_says_who_is_protected(way, relation, k):
+    X, y = table()
+    release = model(way, neighbours=relation, records_per_person=k).fit(X, y).release_
+    assert release.neighbours == relation
+    assert release.event.records_per_person == k
+    assert release.event.epsilon == 1
+    shown = repr(release)
+    assert ("replaced by another" in shown) == (relation == "replace-one")
+    assert (f"up to {k} records" in shown) == (k > 1)
+    assert ("40 (public)" in shown) == (relation == "replace-one")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("epsilon", [1, 0.1, "1/3", Fraction(1, 3), np.float64(0.25)])
+def test_epsilon_is_the_one_that_was_written(way, epsilon):
+    release = model(way, epsilon=epsilon).fit(*table()).release_
+    assert release.event.epsilon == Fraction(str(epsilon))
+    assert release.epsilon == float(Fraction(str(epsilon)))
+    # Density mechanisms have a bounded range, noise does not.
+    once = release.mechanism in {"kng", "exponential"}
+    assert release.event.width == release.event.epsilon * (1 if once else 2)
+
+
+def again(release: kng.Release) -> kng.Release:
+    return kng.Release.from_json(release.to_json())
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_json_gives_the_coefficients_back_exactly(way, intercept):
+    X, y = table()
+    bounds: Any = (-1, 1) if not intercept else ([-1, 0.1], [1 / 3, 0.7])
+    fitted = model(way, bounds_X=bounds, fit_intercept=intercept).fit(X, y)
+    read = again(fitted.release_)
+    assert read == fitted.release_
+    first = int(intercept)
+    assert np.array_equal(read.value[first:], fitted.coef_)
+    assert not intercept or read.value[0] == fitted.intercept_
+    assert read.exact_value == fitted.release_.exact_value
+    assert json.loads(fitted.release_.to_json())["value"] == fitted.release_.value.tolist()
+    assert json.loads(fitted.release_.to_json(indent=2)) == json.loads(fitted.release_.to_json())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_value_is_recomputed_from_the_integers(way):
+    release = model(way).fit(*table()).release_
+    raw = json.loads(release.to_json())
+    raw["value"] = [99.0] * len(raw["value"])
+    assert np.array_equal(kng.Release.from_json(json.dumps(raw)).value, release.value)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_receipt_shows_itself(way):
+    release = model(way).fit(*table()).release_
+    shown = repr(release)
+    mechanism, sampler = DRAWN_BY[way]
+    for fact in (f"{mechanism} mechanism", f"{sampler} sampler", "ideal", "intercept: ", "x1: "):
+        assert fact in shown
+    assert all(a.meaning in shown for a in release.assumptions)
+    assert "<table" in release._repr_html_()
+    assert max(map(len, shown.splitlines())) < 200
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_bounds_on_the_receipt_are_those_of_the_caller(way):
+    bounds = ([-1, "0.1"], [1, "0.3"])
+    release = model(way, bounds_X=bounds, bounds_y=(-2, 2)).fit(*table()).release_
+    assert release.bounds.low[:2] == (-1, Fraction(1, 10))
+    assert release.bounds.high[:2] == (1, Fraction(3, 10))
+
+
+@pytest.mark.parametrize("way", ["huber", "huber ball"])
+def test_a_response_without_bounds_shows_none(way):
+    release = model(way, bounds_y=...).fit(*table()).release_
+    assert len(release.bounds) == 2
+    assert again(release) == release
