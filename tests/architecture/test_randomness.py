@@ -54,6 +54,5 @@ def test_the_search_finds_every_way_in(text):
 
 
 @pytest.mark.parametrize("path", sorted(NONCES))
-@pytest.mark.xfail(strict=True, reason="known fault: the ledger draws a nonce from `secrets`")
 def test_the_ledger_draws_its_nonce_from_core_bits(path):
     assert touched(modules()[path]) == set()

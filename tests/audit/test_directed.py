@@ -7,30 +7,14 @@ when empty runs are long compared with the records.
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 
 import pytest
-from audit.oracle import REPLACE, Dataset, Setting, Verdict, climb
+from audit.cases import search
+from audit.oracle import REPLACE, Setting
 
 from kng.losses import Pinball, Squared
 from kng.mechanisms import KNG, Exponential
-
-
-def start(n: int, last: int, rng: random.Random) -> tuple[Dataset, Dataset]:
-    """Return two neighbours at random; they differ in the last record."""
-    common = tuple((rng.randrange(last + 1),) for _ in range(n - 1))
-    x, y = ((rng.randrange(last + 1),) for _ in range(2))
-    return (*common, x), (*common, y)
-
-
-def search(setting: Setting, n: int, seeds: range = range(5)) -> Verdict:
-    """Return the worst pair of a few climbs; a climb stops only once epsilon is exceeded."""
-    found = []
-    for seed in seeds:
-        rng = random.Random(seed)
-        found.append(climb(setting, start(n, setting.last[0], rng), rng, 400, enough=1.0))
-    return max(found, key=lambda verdict: verdict.low)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +28,15 @@ def search(setting: Setting, n: int, seeds: range = range(5)) -> Verdict:
         (Squared(), Exponential(), 10, (60,), "0.73"),
         (Pinball(Fraction("0.9")), Exponential(), 10, (60,), "0.44"),
     ],
-    ids=lambda value: str(value).replace("Fraction", "") if isinstance(value, Pinball) else None,
+    ids=[
+        "kng-pinball-0.9",
+        "kng-pinball-0.1",
+        "kng-pinball-0.5",
+        "kng-pinball-0.99",
+        "kng-squared",
+        "exponential-squared",
+        "exponential-pinball-0.9",
+    ],
 )
 def test_directed_search_comes_close_to_epsilon_and_stays_below(
     loss: Pinball | Squared,

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from audit.cases import FLOORS, LINE, PLANE, PROBLEMS, WIDE, norms, search, start, universe_of
 from audit.oracle import (
     ADD,
     PRECISION,
@@ -37,9 +38,6 @@ from audit.oracle import (
     released_law,
     sizes,
 )
-from audit.test_directed import search, start
-from audit.test_exhaustive import FLOORS, PROBLEMS, WIDE
-from audit.test_noise import LINE, PLANE, norms, universe_of
 from flint import ctx
 
 from kng.core.encoding import Encoding

@@ -11,45 +11,27 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
+from audit.cases import LINE, PLANE, norms, universe_of
 from audit.oracle import (
     ADD,
     PRECISION,
     RELATIONS,
     REPLACE,
-    Dataset,
     RoundedBox,
     Separate,
     Setting,
     audit_noise,
     ball,
-    datasets,
-    encoding,
     ends,
     noise_law,
-    sizes,
 )
 from flint import arb, ctx
 from scipy.integrate import dblquad
 
-from kng.core.privacy import AddRemove, ReplaceOne
-from kng.core.protocols import Norm, Point
+from kng.core.protocols import Point
 from kng.losses import Squared
 from kng.mechanisms import KNorm
-from kng.norms import L1, LInf, WeightedSup
-
-# Records outside the bounds are part of both universes: production must clip them.
-LINE = (4,), (-3, 1, 2, 3, 9)
-PLANE = (2, 3), ((-1, -5), (0, 3), (2, 0), (1, 1), (9, 9))
-
-
-def norms(last: Point, relation: str) -> dict[str, Norm]:
-    neighbours = ReplaceOne(1) if relation == REPLACE else AddRemove()
-    widths = Squared().sum_widths(encoding(last), neighbours)
-    return {"weighted-sup": WeightedSup(widths), "linf": LInf(), "l1": L1()}
-
-
-def universe_of(values: tuple[int | Point, ...], relation: str) -> tuple[Dataset, ...]:
-    return datasets(values, sizes(relation, most=3))
+from kng.norms import L1
 
 
 @pytest.mark.parametrize("records_per_person", [1, 2])

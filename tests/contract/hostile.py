@@ -37,6 +37,7 @@ MISSING: dict[str, Any] = {
     "array of two": np.array([1.0, 2.0]),
     "array of none": np.array(5.0),
     "matrix": np.eye(2),
+    "nested list": [[1.0]],
     "dict": {"a": 1.0},
     "set": frozenset({1.0}),
     "object": object,
@@ -71,7 +72,6 @@ NUMBERS: dict[str, tuple[Any, float]] = {
     "numpy half": (np.float16(2.5), 2.5),
     "numpy long double": (np.longdouble("1e4000"), math.inf),
     "list of one": ([2.5], 2.5),
-    "list of a list of one": ([[2.5]], 2.5),
     "tuple of one": ((2.5,), 2.5),
     "array of one": (np.array([2.5]), 2.5),
 }

@@ -183,14 +183,12 @@ def test_a_ragged_cell_is_answered(statistic, cell, ledger):
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.xfail(strict=True, reason="known fault: lists in lists are followed without end")
 def test_a_list_in_itself_is_answered(statistic, ledger):
     inside: list[Any] = []
     inside.append(inside)
     answered(statistic, [*RECORDS, inside], ledger)
 
 
-@pytest.mark.xfail(strict=True, reason="known fault: len() of an array without dimensions")
 def test_a_row_without_dimensions_is_answered(ledger):
     answered("mean", [[1.0, 2.0], np.array(5.0)], ledger, bounds=([0, 0], [10, 10]))
 
@@ -209,7 +207,6 @@ def test_masked_arrays_of_any_kind_are_answered(statistic, data, ledger):
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.xfail(strict=True, reason="known fault: a column of a matrix is a matrix")
 def test_a_matrix_is_answered(statistic, ledger):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -218,13 +215,11 @@ def test_a_matrix_is_answered(statistic, ledger):
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.xfail(strict=True, reason="known fault: a label of a record is taken for a table")
 def test_labels_of_records_are_not_looked_at(statistic, ledger):
     answered(statistic, pd.Series([1.0, 2.0], index=["columns", "b"]), ledger)
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.xfail(strict=True, reason="known fault: truth value of a column")
 def test_a_column_may_have_any_name(statistic, ledger):
     answered(statistic, pd.DataFrame({"column_names": [1.0, 2.0]}), ledger)
 

@@ -232,7 +232,6 @@ def test_nothing_but_the_value_leaves_a_fit(model, relation, capfd, caplog):
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.xfail(strict=True, reason="known fault: one record's width decides before the charge")
 def test_nothing_but_the_value_leaves_a_fit_of_ragged_rows(relation, capfd, caplog):
     options = {
         "bounds_X": ([0, -5], [5, 0]),

@@ -164,7 +164,6 @@ def test_uniforms_lie_strictly_inside_the_unit_interval(bits):
     assert abs(drawn.mean() - 0.5) < 0.037
 
 
-@pytest.mark.xfail(strict=True, reason="known fault: the last cell's middle is rounded to 1")
 def test_the_ends_of_the_unit_interval_are_never_reached():
     ends = module._open_unit(np.array([0, 2**64 - 1], dtype=np.uint64))
     assert 0 < ends[0] < ends[1] < 1

@@ -72,7 +72,6 @@ def test_the_column_at_fault_is_named():
         bounds_of({"age": (0, 120), "income": 5})
 
 
-@pytest.mark.xfail(strict=True, reason="known fault: bytes are read as numbers")
 def test_bytes_are_no_numbers():
     with pytest.raises(SpecTypeError, match="bounds"):
         bounds_of((b"a", b"b"))

@@ -74,9 +74,6 @@ def test_the_zone_tells_no_failure_from_another(kind):
     assert caught.value.__cause__ is None
 
 
-@pytest.mark.xfail(
-    strict=True, reason="known fault: private_zone chains the failure as __context__"
-)
 def test_the_zone_keeps_no_chain():
     with pytest.raises(PrivateZoneError) as caught, private_zone():
         raise ValueError("secret")

@@ -177,7 +177,6 @@ JSON = st.recursive(
 @example("details", {"a": 5})
 @example("details", [["a", 5]])
 @example("bounds", {"low": ["0"], "high": ["1"], "columns": ["a", "b"]})
-@pytest.mark.xfail(strict=True, reason="known fault: parts of a release are read unchecked")
 def test_what_is_read_from_json_can_be_shown(name, part):
     raw = {**json.loads(ORDINARY.to_json()), name: part}
     try:
@@ -189,7 +188,6 @@ def test_what_is_read_from_json_can_be_shown(name, part):
     assert release._repr_html_()
 
 
-@pytest.mark.xfail(strict=True, reason="known fault: RecursionError is not SpecError")
 def test_deep_garbage_is_no_release():
     with pytest.raises(SpecError):
         Release.from_json("[" * 100_000)

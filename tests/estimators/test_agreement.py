@@ -80,7 +80,7 @@ def test_one_covariate_agrees_with_the_formula(way):
 def huber_by_statsmodels(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return intercept and coefficients with the scale fixed at 1, as the threshold is ours."""
     fit = sm.RLM(y, sm.add_constant(X), M=sm.robust.norms.HuberT(t=THRESHOLD)).fit(
-        init={"scale": 1.0}, update_scale=False, maxiter=500, tol=1e-12
+        start_scale=1.0, update_scale=False, maxiter=500, tol=1e-12
     )
     return np.asarray(fit.params)
 

@@ -57,8 +57,22 @@ def test_hard_designs_are_answered_without_a_word(way, relation, design, capfd):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("epsilon", [1e-9, 0.01, 100])
 def test_hard_designs_are_answered_at_every_epsilon(way, epsilon):
+    # A ball of 10 holds every estimate; the next test is about those that do not.
+    wide = {"coef_bound": 10} if "coef_bound" in WAYS[way][1] else {}
     for X, y in designs().values():
-        assert np.all(np.isfinite(model(way, epsilon=epsilon).fit(X, y).coef_))
+        assert np.all(np.isfinite(model(way, epsilon=epsilon, **wide).fit(X, y).coef_))
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if "coef_bound" in WAYS[way][1]])
+def test_a_ball_that_leaves_the_estimate_out_is_answered(way):
+    # Ordinary data, an ordinary epsilon, and a caller who guessed too small a bound.
+    draw = np.random.default_rng(10)
+    X = draw.uniform(-1, 1, (20_000, 2))
+    y = X @ [1.0, 0.5] + draw.normal(0, 0.1, 20_000)
+    started = time.perf_counter()
+    fitted = model(way, coef_bound=1).fit(X, y)
+    assert time.perf_counter() - started < 20
+    assert np.abs(fitted.coef_).sum() + abs(fitted.intercept_) <= 1 + 1e-8
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -128,7 +128,6 @@ def test_columns_of_any_kind_are_read(way, capfd, caplog):
         "nullable floats": pd.Series([0.1, None, 0.3, 0.4], dtype="Float64"),
         "nullable booleans": pd.Series([True, None, False, True], dtype="boolean"),
         "texts": pd.Series(["0.1", "x", None, ""], dtype="string"),
-        "categories": pd.Series([1, "x", 2, 1], dtype="category"),
         "booleans": pd.Series([True, False, True, True]),
         "small floats": pd.Series([0.1, 0.2, np.nan, np.inf], dtype=np.float32),
         "unsigned": pd.Series([0, 1, 2, 255], dtype=np.uint8),
@@ -141,6 +140,19 @@ def test_columns_of_any_kind_are_read(way, capfd, caplog):
             assert left == expected
         left = outlet(made, X, a, capfd, caplog)
         assert left["receipt"]["size"] == expected["receipt"]["size"]
+
+
+@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("beside", ["Int64", "boolean", "category", "float64"])
+def test_a_category_that_is_no_number_is_missing(way, beside):
+    # Beside a nullable column scikit-learn would convert all columns, and raise on what they hold.
+    _, y = table(4)
+    other = pd.Series([1, 0, 1, 1], dtype=beside)
+    for cells in ([1, 2, 2, 1], [1, "secret", 2, 1], [1, None, 2, 1], ["a", "b", "a", "a"]):
+        X = pd.DataFrame({"a": pd.Series(cells, dtype="category"), "b": other})
+        numbers = [x if isinstance(x, int) else np.nan for x in cells]
+        expected = model(way, random_state=1).fit(X.assign(a=numbers), y).release_
+        assert model(way, random_state=1).fit(X, y).release_ == expected
 
 
 @pytest.mark.parametrize("way", BOTH)

@@ -130,7 +130,7 @@ def test_integers_stay_within_their_range(name):
     assert together[0].tolist() == list(rule.missing), "NaN counts as the default"
 
 
-X0 = np.array(SPECIAL * 3)[:48].reshape(16, 3) * 3
+X0 = np.array((SPECIAL * 3)[:48]).reshape(16, 3)
 LAYOUTS = {
     "fortran": np.asfortranarray,
     "transposed": lambda X: np.ascontiguousarray(X.T).T,

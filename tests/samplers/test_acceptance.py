@@ -51,8 +51,8 @@ def acceptance(plan: DensityPlan, dataset: Dataset, *, exact: bool = False) -> F
     """Return a lower bound on the probability that an attempt is accepted.
 
     ``exact`` visits every point; otherwise a leaf counts with the larger exponent of its two
-    ends. On the way the cover is checked: leaves are disjoint and joined, their floors hold, and
-    beyond them lie only points that the smoothing lemma has paid for.
+    ends. On the way the cover is checked: leaves are disjoint and joined, their floors and
+    weights hold, and beyond them lie only points that the smoothing lemma has paid for.
     """
     envelope, exponent = envelope_of(plan, field_of(plan, dataset))
     runs = sorted((leaf.first, leaf.first + leaf.count) for leaf in envelope.leaves)
@@ -62,7 +62,10 @@ def acceptance(plan: DensityPlan, dataset: Dataset, *, exact: bool = False) -> F
     assert runs[-1][1] == last + 1 or exponent(runs[-1][1]) > plan.depth
     with ctx.workprec(PRECISION + envelope.scale):
         z = arb(0)
-        for leaf in envelope.leaves:
+        for leaf, weight in zip(envelope.leaves, envelope.weights, strict=True):
+            # Rounded up: an acceptance probability above one would be cut off, and bias the law.
+            mass = leaf.count * (-ball(leaf.floor)).exp() * arb(2) ** envelope.scale
+            assert weight >= ends(mass)[0]
             end = leaf.first + leaf.count - 1
             gammas = [
                 exponent(k) for k in (range(leaf.first, end + 1) if exact else (leaf.first, end))

@@ -210,6 +210,15 @@ def test_every_attempt_is_made_even_after_an_acceptance() -> None:
         assert bits.used == 13
 
 
+def test_the_first_accepted_point_is_kept() -> None:
+    """Any rule that looks at no point would do for the law; the documents say the first."""
+    smoothing = Smoothing(4, Fraction(1, 4), 3, 9, Fraction(1, 2))
+    dice: Any = Dice()
+    # nothing, then point 0, then point 1; the spare is 3; the beta coin says no
+    bits = TapeBits((0, 0, 0, 1, 1, 1, 1, 1, 1))
+    assert draw(dice, lambda k: Fraction(0), (0, 4), smoothing, bits) == 0
+
+
 @pytest.mark.parametrize(
     ("setting", "dataset"),
     [

@@ -118,8 +118,8 @@ class TapeBits:
 
 
 def _open_unit(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Map 64-bit words to the middles of 2**53 equal cells of (0, 1), never an end."""
-    return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    """Map 64-bit words to the middles of 2**52 equal cells of (0, 1), exactly and never an end."""
+    return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
 Bits = SystemBits | SeededBits | TapeBits

@@ -77,6 +77,6 @@ def _pair(value: Any, name: str) -> tuple[Any, Any]:
 def _ends(value: Any, name: str) -> tuple[Fraction, ...]:
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
         return tuple(exact(item, name) for item in value)
     return (exact(value, name),)

@@ -58,11 +58,12 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
     2**bits and fewer than 2**(bits + 1) steps. Without a default a missing entry counts as the
     middle of its bounds.
     """
-    columns = len(bounds)
     if granularity is None:
         step = tuple(power_of_two_below(width) / 2**bits for width in bounds.width)
     else:
-        step = tuple(positive(item, "granularity") for item in _each(granularity, columns, bounds))
+        step = tuple(
+            positive(item, "granularity") for item in _each(granularity, "granularity", bounds)
+        )
     for size, width in zip(step, bounds.width, strict=True):
         if size > width:
             raise SpecError(
@@ -77,7 +78,7 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
     if missing is None:
         default = [(low + high) / 2 for low, high in zip(bounds.low, bounds.high, strict=True)]
     else:
-        default = [exact(item, "missing") for item in _each(missing, columns, bounds)]
+        default = [exact(item, "missing") for item in _each(missing, "missing", bounds)]
     whole = []
     for value, low, high, size in zip(default, bounds.low, bounds.high, step, strict=True):
         if not low <= value <= high:
@@ -89,16 +90,22 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
     return Encoding(bounds, step, tuple(whole))
 
 
-def _each(value: Any, columns: int, bounds: Bounds) -> list[Any]:
+def _each(value: Any, name: str, bounds: Bounds) -> list[Any]:
     """Spread one number over the columns, or check that there is one per column."""
+    columns = len(bounds)
     if isinstance(value, dict):
         if bounds.columns is None or set(value) != set(bounds.columns):
-            raise SpecError("per-column settings must name the same columns as the bounds.")
-        return [value[name] for name in bounds.columns]
+            raise SpecError(
+                f"{name} must name the same columns as the bounds, got "
+                f"{', '.join(map(repr, value))}."
+            )
+        return [value[column] for column in bounds.columns]
     if isinstance(value, np.ndarray) and value.ndim:
         value = value.tolist()
     if isinstance(value, list | tuple):
         if len(value) != columns:
-            raise SpecError(f"expected one value per column ({columns}), got {len(value)}.")
+            raise SpecError(
+                f"{name} must be one number or one per column ({columns}), got {len(value)}."
+            )
         return list(value)
     return [value] * columns

@@ -12,9 +12,8 @@ KngError
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
+from types import TracebackType
 
 import numpy as np
 
@@ -62,21 +61,33 @@ class PrivateZoneError(KngError):
     """Something failed after the charge. What, would be an output, so it is not said."""
 
 
-@contextmanager
-def private_zone() -> Iterator[None]:
+class private_zone:  # noqa: N801 - used as `with private_zone():`
     """Let nothing out but the value: no message, no cause, no floating-point warning.
 
-    An exception from in here is raised again without its text, its type and its traceback,
+    An exception from in here is replaced by one without its text, its type and its frames,
     because each of them may depend on a record. Interrupts pass, so that Ctrl-C works.
     """
-    failed = False
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    except Exception:
-        failed = True
-    if failed:  # outside the except block, so that no chain and no frame is kept
-        raise PrivateZoneError(
+
+    def __enter__(self) -> None:
+        self._quiet = np.errstate(all="ignore")
+        self._quiet.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._quiet.__exit__(None, None, None)
+        if not isinstance(error, Exception):
+            return
+        silent = PrivateZoneError(
             "The release failed after its charge, which stays. No detail is given, because it "
             "could depend on the records; check disk, memory and the data source."
         )
+        try:
+            raise silent
+        finally:
+            # Python has just linked the failure to this one; nobody may follow it back.
+            silent.__context__ = None
+            del error, trace

@@ -127,7 +127,10 @@ class Release:
         try:
             raw = json.loads(text)
             return cls._from_mapping(raw)
-        except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
+        except (
+            *(ValueError, KeyError, TypeError, AttributeError),
+            *(ZeroDivisionError, OverflowError, RecursionError),
+        ) as error:
             if isinstance(error, SpecError):
                 raise
             raise SpecError("this text is not a release as written by Release.to_json().") from None
@@ -137,7 +140,12 @@ class Release:
         if raw["format"] != _FORMAT:
             raise SpecError(f"unknown release format {raw['format']!r}; expected {_FORMAT!r}.")
         columns, units = raw["bounds"]["columns"], raw.get("units")
-        return cls(
+        texts = ("statistic", "mechanism", "sampler", "neighbours", "version")
+        named = [raw[name] for name in texts] + list(columns or [])
+        facts = raw["details"]
+        if not all(isinstance(text, str) for text in [*named, *facts.keys(), *facts.values()]):
+            raise SpecError("this release holds something other than text where text belongs.")
+        release = cls(
             statistic=raw["statistic"],
             integers=tuple(int(k) for k in raw["integers"]),
             lattice=Lattice(
@@ -169,6 +177,19 @@ class Release:
                 tuple(_fractions(row) for row in units["matrix"]), _fractions(units["offset"])
             ),
         )
+        release._check()
+        return release
+
+    def _check(self) -> None:
+        """Refuse parts that do not fit each other."""
+        sizes = {len(self.integers), *(len(part) for part in (self.lattice.origin,))}
+        sizes |= {len(self.lattice.step), len(self.lattice.last)}
+        columns = self.bounds.columns
+        fits = len(sizes) == 1 and (columns is None or len(columns) == len(self.bounds))
+        inside = self.lattice.clamp(self.integers) == self.integers if fits else False
+        single = len(self.exact_value) == 1 if fits else False
+        if not (fits and inside and (single or not self.scalar)):
+            raise SpecError("this release does not fit together; it was changed or cut.")
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the public facts as label and text, for people."""

@@ -42,6 +42,10 @@ class CsvSource(BatchSource):
                 f"{self._path.name} has no column named {absent[0]!r}; it has "
                 f"{', '.join(map(repr, header))}."
             )
+        if any(header.count(name) > 1 for name in names):
+            raise SchemaError(
+                f"{self._path.name} has two columns of the same name; rename one of them."
+            )
         self._positions = [header.index(name) for name in names]
 
     def count(self) -> int:
@@ -76,10 +80,9 @@ def header_of(path: Path) -> list[str]:
     try:
         with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
             line = file.readline(_LONGEST_HEADER)
-    except OSError as error:
-        raise SchemaError(
-            f"cannot read {str(path)!r}: {error.strerror or 'unreadable'}. Check the path."
-        ) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a path"
+        raise SchemaError(f"cannot read {str(path)!r}: {reason}. Check the path.") from None
     try:
         names = [name.strip() for name in next(csv.reader([line], strict=True), [])]
     except csv.Error:

@@ -38,8 +38,10 @@ class Ingest:
             for values in (encoding.bounds.low, encoding.step, encoding.last, encoding.missing)
         )
         # Dividing by a power of two is multiplying by its inverse, exactly and faster; 0 says no.
-        powers = np.frexp(self._step)[0] == 0.5
-        self._inverse = np.where(powers, 1.0 / self._step, 0.0)
+        with np.errstate(over="ignore"):
+            inverse = 1.0 / self._step
+        powers = (np.frexp(self._step)[0] == 0.5) & np.isfinite(inverse)
+        self._inverse = np.where(powers, inverse, 0.0)
         self._buffer = np.empty((0, len(encoding)))
 
     def __call__(self, *blocks: Floats) -> Integers:
@@ -90,16 +92,23 @@ def number(cell: Any) -> float:
     """
     if type(cell) is float:
         return cell
-    if isinstance(cell, list | tuple):
-        return number(cell[0]) if len(cell) == 1 else np.nan
-    if isinstance(cell, np.ndarray):
-        return number(cell[0]) if cell.shape == (1,) else np.nan
+    if isinstance(cell, list | tuple | np.ndarray):
+        alone = np.shape(cell) == (1,) if isinstance(cell, np.ndarray) else len(cell) == 1
+        cell = cell[0] if alone else None  # one level: a list may hold itself
     if not isinstance(cell, Real | Decimal | str | bytes | np.bool_):
         return np.nan
     try:
         return float(cell)
     except OverflowError:
-        return np.inf if cell > 0 else -np.inf  # type: ignore[operator]
+        return _infinity(cell)
+    except Exception:
+        return np.nan
+
+
+def _infinity(cell: Any) -> float:
+    """Return the infinity on the side of a number too large for float64."""
+    try:
+        return np.inf if cell > 0 else -np.inf
     except Exception:
         return np.nan
 
@@ -113,6 +122,7 @@ def rows_of(rows: Sequence[Any], columns: int) -> Floats:
     """Read a sequence of rows; a row of another width is missing throughout."""
     block = np.full((len(rows), columns), np.nan)
     for i, row in enumerate(rows):
-        if isinstance(row, list | tuple | np.ndarray) and len(row) == columns:
-            block[i] = [number(cell) for cell in row]
+        if isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1):
+            cells = [number(cell) for cell in row] if len(row) == columns else []
+            block[i, : len(cells)] = cells
     return block

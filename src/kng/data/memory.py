@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -71,27 +72,37 @@ class Part:
 
 def _layout(data: Any, names: tuple[str, ...] | None, width: int) -> list[Part]:
     """Return the data as columns, or as one table of rows."""
-    if isinstance(data, Mapping) or hasattr(data, "columns"):
-        return [Part(_cells(column)) for column in _named(data, names, width)]
+    # Asked of the type: a series answers for the labels of its records as well.
+    if isinstance(data, Mapping) or hasattr(type(data), "columns"):
+        return [_part(column, 1) for column in _named(data, names, width)]
     if names is not None:
         raise SchemaError(
             f"bounds name columns ({', '.join(names)}), but the data have no column names. "
             "Give a data frame, or bounds as a pair."
         )
+    return [_part(data, width)]
+
+
+def _part(data: Any, width: int) -> Part:
+    """Return one column or table, by its shape alone."""
     data = _cells(data)
     if isinstance(data, np.ndarray):
-        return [_array(data, width)]
-    if isinstance(data, str | bytes) or not isinstance(data, Sequence):
-        # A set would be a trap: it drops equal records, so n would depend on their content.
+        return _array(data, width)
+    if isinstance(data, str | bytes | deque) or not isinstance(data, Sequence):
+        # A set would be a trap: it drops equal records, so n would depend on their content. A
+        # queue cannot be cut into batches.
         raise SchemaError(
             f"data must be an array, a list, a series or a data frame, got {type(data).__name__}."
         )
-    return [Part(data, width)]
+    return Part(data, width)
 
 
 def _named(data: Any, names: tuple[str, ...] | None, width: int) -> list[Any]:
-    labels = getattr(data, "column_names", None) or getattr(data, "columns", None)
-    available = list(data.keys() if isinstance(data, Mapping) or labels is None else labels)
+    if isinstance(data, Mapping):
+        available = list(data)
+    else:
+        arrow = hasattr(type(data), "column_names")
+        available = list(data.column_names if arrow else data.columns)
     if names is None:
         if len(available) != width:
             raise SchemaError(
@@ -108,7 +119,11 @@ def _named(data: Any, names: tuple[str, ...] | None, width: int) -> list[Any]:
                 f"{', '.join(repr(str(name)) for name in available)}."
             )
         wanted = [known[name] for name in names]
+    if any(available.count(name) > 1 for name in wanted):
+        raise SchemaError("two columns have the same name; rename one of them.")
     columns = [data[name] for name in wanted]
+    if any(not hasattr(column, "__len__") for column in columns):
+        raise SchemaError("a column must be an array, a list or a series.")
     if len({len(column) for column in columns}) > 1:
         raise SchemaError("the columns differ in length; give columns of one table.")
     return columns
@@ -137,6 +152,8 @@ def _cells(data: Any) -> Any:
     if isinstance(data, np.ma.MaskedArray):
         # Cell by cell through objects: a conversion of the whole array would raise on content.
         data = np.ma.filled(data.astype(object), None)
+    if isinstance(data, np.ndarray):
+        data = np.asarray(data)  # a matrix would stay a matrix when a column is taken
     if isinstance(data, np.ndarray) and data.dtype.kind not in "fiubOUST":
         raise SchemaError(
             f"a column must hold numbers, got {data.dtype}. Convert it first, as in "

@@ -199,7 +199,7 @@ def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Relea
         for tau in taus
     ]
     facts = details(records, unit)
-    if np.ndim(q):
+    if _several(q):
         facts = {
             "quantiles": ", ".join(show(tau) for tau in taus),
             "budget split": f"{show(share)} to each of {len(taus)}",
@@ -216,16 +216,27 @@ def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Relea
         return tuple(placed[i] for i in range(len(taus)))
 
     answers = Lattice(line.origin * len(taus), line.step * len(taus), line.last * len(taus))
-    answer = Answer(name, answers, np.ndim(q) == 0, records.bounds, facts, in_order)
+    answer = Answer(name, answers, not _several(q), records.bounds, facts, in_order)
     return release(plans, answer, source, ask.ledger, ask.bits)
 
 
 def _taus(q: Any) -> list[Fraction]:
     """Read q, one number or a list of different ones."""
-    listed = [q] if np.ndim(q) == 0 else list(q)
+    listed = list(q) if _several(q) else [q]
     if not listed:
         raise SpecError("q is empty; give a quantile such as 0.5, or a list of them.")
     taus = [exact(item, "q") for item in listed]
     if len(set(taus)) < len(taus):
         raise SpecError("q repeats a quantile; name each one once.")
-    return [Pinball(tau).tau for tau in taus]
+    for tau in taus:
+        if not 0 < tau < 1:
+            raise SpecError(
+                f"q must lie strictly between 0 and 1, got {show(tau)}. For the ends of a "
+                "distribution use for example 0.001 or 0.999."
+            )
+    return taus
+
+
+def _several(q: Any) -> bool:
+    """Tell a list of quantiles from one."""
+    return isinstance(q, list | tuple) or (isinstance(q, np.ndarray) and q.ndim > 0)

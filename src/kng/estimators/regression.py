@@ -98,7 +98,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         finite numbers.
         """
         if isinstance(X, list | tuple):
-            X = np.array(X, dtype=object)
+            X = _table(X, self._declared_width())
         # scikit-learn's own words for these two faults would show the records.
         if np.iscomplexobj(X):
             raise SchemaError("Complex data not supported: covariates must be real numbers.")
@@ -166,6 +166,13 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )
         return bounds
 
+    def _declared_width(self) -> int | None:
+        """Return the number of covariates that bounds_X states, if it does."""
+        if self.bounds_X is None:
+            return None
+        bounds = bounds_of(self.bounds_X)
+        return len(bounds) if len(bounds) > 1 or bounds.columns is not None else None
+
     def _ordered(self, bounds: Bounds) -> Bounds:
         """Put named bounds into the order of X's columns."""
         assert bounds.columns is not None
@@ -206,6 +213,20 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.regressor_tags.poor_score = True
         return tags
+
+
+def _table(rows: Any, width: int | None) -> Any:
+    """Return rows of cells as a table of objects; a row of another width is missing throughout."""
+    if width is None:
+        width = len(rows[0]) if len(rows) and isinstance(rows[0], list | tuple | np.ndarray) else 0
+        if not width:
+            return np.array(rows, dtype=object)
+    table = np.full((len(rows), width), None, dtype=object)
+    for i, row in enumerate(rows):
+        if isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1):
+            cells = list(row)
+            table[i] = cells if len(cells) == width else None
+    return table
 
 
 def _response(y: Any) -> Any:

@@ -52,8 +52,7 @@ def request_of(
     """Check the shared options; every fault is found here, before the data are touched."""
     if epsilon is None:
         raise SpecError("epsilon is missing; state what the release may cost, as in epsilon=1.")
-    if neighbours not in (ReplaceOne.name, AddRemove.name):
-        raise SpecError(f"neighbours must be 'replace-one' or 'add-remove', got {neighbours!r}.")
+    one_of("neighbours", neighbours, (ReplaceOne.name, AddRemove.name))
     if n_max is not None and neighbours == ReplaceOne.name:
         raise SpecError(
             "n_max belongs to neighbours='add-remove'; under replace-one the number of records "
@@ -83,7 +82,7 @@ def _ledger(value: Any) -> Ledger | None:
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Check an option that takes one of a few words."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise SpecError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
 
 

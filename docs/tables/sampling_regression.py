@@ -1,0 +1,155 @@
+"""Print the tables of docs/sampling-regression.md: mean proposals for each draw.
+
+    python docs/tables/sampling_regression.py
+
+A proposal is accepted with the mean probability that `kng.samplers.affine.acceptance` returns, so a
+draw takes the inverse of it on average. Everything is seeded; it takes about two minutes.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kng.core.bits import SeededBits
+from kng.core.bounds import Bounds
+from kng.core.design import Design
+from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.protocols import Domain, Norm
+from kng.core.regression import Regression
+from kng.data import open_regression
+from kng.domains import HeavyTailed, L1Ball
+from kng.estimators.regression import encoded
+from kng.losses import LeastSquares
+from kng.mechanisms import KNG
+from kng.norms import CoordinateSup, LInf
+from kng.samplers.affine import acceptance
+
+Array = NDArray[np.float64]
+
+TRUTH = np.r_[0, -1 + 2 * np.arange(11) / 11]  # the paper's, intercept first
+SPAN = 8  # public bounds of the response: -8 to 8
+BATCH, BATCHES = 2**16, 16
+SIZES = (10**2, 10**3, 10**4, 10**5, 10**6)
+
+
+def proposals(
+    X: Array, y: Array, *, span: float = 1, epsilon: Any = 1, coef_bound: Fraction | None = None
+) -> str:
+    """Return the mean number of proposals for one draw, with covariates in [-1, 1]."""
+    features = X.shape[1]
+    reach = Fraction(span)
+    covariates = Bounds((Fraction(-1),) * features, (Fraction(1),) * features)
+    design = Design(encoded(covariates, (-reach, reach, 2 * reach / 2**16)), True)
+    domain: Domain = HeavyTailed(design.dim)
+    norm: Norm = CoordinateSup()
+    if coef_bound is not None:
+        domain, norm = L1Ball(design.dim, coef_bound / reach), LInf()
+    unit = PrivacyUnit(ReplaceOne(len(X)))
+    problem = Regression(LeastSquares(), norm, domain, design, unit)
+    plan = KNG().plan(problem, Fraction(epsilon))
+    field = LeastSquares().read_affine(open_regression(X, y, design.records), design)
+    bits = SeededBits(0)
+    mean = np.mean([acceptance(plan, field, bits, BATCH) for _ in range(BATCHES)])
+    return shown(float(mean))
+
+
+def shown(accepted: float) -> str:
+    """Write 1 / accepted with two digits; below ten expected acceptances only a bound."""
+    seen = BATCH * BATCHES
+    if accepted * seen < 10:
+        return "over 100,000"
+    inverse = 1 / accepted
+    digits = max(0, int(np.floor(np.log10(inverse))) - 1)
+    return f"{round(inverse, -digits):,.0f}" if inverse >= 10 else f"{inverse:.1f}"
+
+
+def paper(n: int) -> tuple[Array, Array]:
+    """Return the data of the paper's Algorithm 1, without its column of ones."""
+    rng = np.random.default_rng(n)
+    X = rng.uniform(-1, 1, (n, 11))
+    return X, X @ TRUTH[1:] + rng.normal(size=n)
+
+
+def steep(n: int, fill: float, columns: int = 11) -> tuple[Array, Array]:
+    """Return a response at both its bounds, and covariates that fill a share of theirs."""
+    X = np.random.default_rng(n).uniform(-1, 1, (n, columns))
+    return fill * X, np.sign(X[:, 0])
+
+
+def ordinary(n: int, d: int) -> tuple[Array, Array]:
+    """Return data with d coefficients, one of them not zero, and small errors."""
+    rng = np.random.default_rng(n + d)
+    X = rng.uniform(-1, 1, (n, d - 1))
+    return X, 0.3 * X[:, 0] + 0.1 * rng.normal(size=n)
+
+
+def table(head: str, columns: list[str], rows: dict[str, list[str]]) -> None:
+    """Print one table as Markdown."""
+    print(f"| {head} | {' | '.join(columns)} |")
+    print(f"| --- |{' --- |' * len(columns)}")
+    for name, cells in rows.items():
+        print(f"| {name} | {' | '.join(cells)} |")
+    print(flush=True)
+
+
+def default_table() -> None:
+    """Print the default on data that are easy and on data that are not."""
+    rows: dict[str, list[str]] = {"paper's data": [proposals(*paper(n), span=SPAN) for n in SIZES]}
+    kinds = {
+        "a duplicated, a constant and a dead column": _degenerate,
+        "all columns alike": lambda X, y: (np.repeat(X[:, :1], 11, axis=1), y),
+        "columns that fill 1/100 of their bounds": lambda X, y: (X / 100, y),
+        "response at one bound": lambda X, y: (X, np.full_like(y, SPAN)),
+        "one record at a corner, the others at the middle": _leverage,
+    }
+    for name, change in kinds.items():
+        rows[name] = [proposals(*change(*paper(n)), span=SPAN) for n in SIZES]
+    for fill in (1, 0.2, 0.1, 0.05, 0.02):
+        name = f"response at both bounds, columns fill {fill:g} of theirs"
+        rows[name] = [proposals(*steep(n, fill)) for n in SIZES]
+    table("d = 12, epsilon = 1", [f"n = {n:,}" for n in SIZES], rows)
+    few = (1, 3, 6, 11)
+    cells = [proposals(*(part[:n] for part in paper(100)), span=SPAN) for n in few]
+    table("fewer records than coefficients", [f"n = {n}" for n in few], {"paper's data": cells})
+
+
+def _degenerate(X: Array, y: Array) -> tuple[Array, Array]:
+    X = X.copy()
+    X[:, 1], X[:, 2], X[:, 3] = X[:, 0], 1.0, 0.0
+    return X, y
+
+
+def _leverage(X: Array, y: Array) -> tuple[Array, Array]:
+    X, y = np.zeros_like(X), np.full_like(y, -SPAN)
+    X[0], y[0] = 1.0, SPAN
+    return X, y
+
+
+def dimension_table() -> None:
+    """Print the default in more dimensions: slow where the noise is as wide as the prior."""
+    sizes = (100, 300, 1000, 2000, 4000, 8000, 16000, 100000)
+    rows = {f"d = {d}": [proposals(*ordinary(n, d)) for n in sizes] for d in (4, 8, 12, 16, 20, 30)}
+    table("ordinary data, epsilon = 1", [f"n = {n:,}" for n in sizes], rows)
+
+
+def ball_table() -> None:
+    """Print KNG on the paper's ball, around and beside the truth."""
+    length = Fraction(61, 11)
+    shares = {"0.8": Fraction(4, 5), "1": Fraction(1), "2": Fraction(2), "10": Fraction(10)}
+    rows = {
+        f"coef_bound = {name} x the truth": [
+            proposals(*paper(n), span=SPAN, coef_bound=share * length) for n in SIZES
+        ]
+        for name, share in shares.items()
+    }
+    table("paper's data, epsilon = 1", [f"n = {n:,}" for n in SIZES], rows)
+
+
+if __name__ == "__main__":
+    default_table()
+    dimension_table()
+    ball_table()
