@@ -51,6 +51,12 @@ def steep(rng: np.random.Generator, d: int) -> tuple[Array, Array]:
     return X, np.clip(X @ np.linspace(5, -1, d), -1, 1)
 
 
+def tilted(rng: np.random.Generator, d: int) -> tuple[Array, Array]:
+    """Covariates in a third of their bounds; fewer, or the density is a needle for the grid."""
+    X = rng.uniform(-0.3, 0.3, (150, d))
+    return X, np.clip(X @ np.linspace(3, -1, d), -1, 1)
+
+
 def far(rng: np.random.Generator, d: int) -> tuple[Array, Array]:
     """An estimate near ||theta||_1 = 1.1, for a ball that ends at 0.7."""
     X = rng.uniform(-1, 1, (12, d))
@@ -161,7 +167,7 @@ CASES = [
     *(Case(2, data, "linf", ONE) for data in (collinear, empty_column)),
     Case(2, tiny, "linf", ONE, epsilon=Fraction(30)),
     *(Case(2, far, norm, HALF, epsilon=Fraction(6)) for norm in ("linf", "l2", "l1")),
-    *(Case(2, data, intercept=True) for data in (plain, steep, at_a_bound, collinear)),
+    *(Case(2, data, intercept=True) for data in (plain, tilted, at_a_bound)),
     Case(2, plain, relation=ADD, intercept=True),
     Case(2, plain, "l2", intercept=True),
     Case(2, plain, "linf", ONE, intercept=True),
@@ -207,15 +213,15 @@ def test_every_split_has_the_same_law(case: Case) -> None:
 
 @pytest.mark.parametrize(
     "case",
-    [Case(1, plain), Case(2, steep), Case(2, plain, "linf", ONE), Case(2, collinear, "linf", ONE)],
+    [Case(1, plain), Case(2, steep), Case(2, collinear, "linf", ONE)],
     ids=str,
 )
 def test_draw_keeps_the_law(case: Case) -> None:
     """One draw at a time: the first accepted of a batch, as a release takes it."""
     plan, field = case.build()
     bits = SeededBits(13)
-    draws = np.array([Affine().draw(plan, field, bits) for _ in range(4000)])
-    found = case.p_values(draws, case.law(parts=(5, 3)))
+    draws = np.array([Affine().draw(plan, field, bits) for _ in range(1500)])
+    found = case.p_values(draws, case.law(parts=(3, 3)))
     assert found[1.0] > ALARM, found
     assert all(found[factor] < ALARM for factor in WRONG), found
 
@@ -227,9 +233,9 @@ def test_released_coefficients_have_the_law_in_the_callers_units() -> None:
     # x in [-20, 20] and y in [10 - 3, 10 + 3] before centring; no intercept needs symmetric bounds
     model = LinearRegression(epsilon=2, bounds_X=(-20, 20), bounds_y=(-3, 3), fit_intercept=False)
     drawn = []
-    for seed in range(2500):
+    for seed in range(1000):
         model.set_params(random_state=seed)
         drawn.append(model.fit(20 * X, 3 * y).coef_ * 20 / 3)
-    found = case.p_values(np.array(drawn), case.law(parts=(5, 3)))
+    found = case.p_values(np.array(drawn), case.law(parts=(3, 3)))
     assert found[1.0] > ALARM, found
     assert all(found[factor] < ALARM for factor in WRONG), found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from kng.core.bits import SystemBits
 from kng.core.errors import LedgerError
 from kng.core.privacy import Guarantee, PrivacyEvent
 from kng.ledger.account import Account
@@ -97,7 +97,7 @@ def write_account(account: Account) -> str:
         records_per_person=account.records_per_person,
         time=now().isoformat(),
         # Two ledgers opened alike in the same second still have different chains.
-        nonce=secrets.token_hex(16),
+        nonce=f"{SystemBits().take(128):032x}",
     )
 
 
