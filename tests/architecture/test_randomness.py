@@ -10,8 +10,6 @@ from architecture.sources import imported, modules, used
 HOME = "core/bits.py"
 GENERATORS = {"random", "secrets", "numpy.random", "uuid", "scipy.stats", "flint.arb.random"}
 MENTIONS = ("np.random.", "numpy.random.", "os.urandom", "os.getrandom", "random.")
-# A ledger's nonce is no draw, it only makes two chains different; the rule is the same.
-NONCES = {"ledger/entries.py": {"secrets"}}
 
 
 def touched(tree: ast.AST) -> set[str]:
@@ -23,7 +21,7 @@ def touched(tree: ast.AST) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("path", sorted(set(modules()) - {HOME, *NONCES}))
+@pytest.mark.parametrize("path", sorted(set(modules()) - {HOME}))
 def test_only_core_bits_touches_a_random_generator(path):
     assert touched(modules()[path]) == set()
 
@@ -51,8 +49,3 @@ def test_core_bits_does_touch_them():
 )
 def test_the_search_finds_every_way_in(text):
     assert touched(ast.parse(text))
-
-
-@pytest.mark.parametrize("path", sorted(NONCES))
-def test_the_ledger_draws_its_nonce_from_core_bits(path):
-    assert touched(modules()[path]) == set()

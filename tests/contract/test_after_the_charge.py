@@ -135,7 +135,6 @@ def test_no_frame_of_the_private_zone_is_kept_alive():
     assert not any(isinstance(thing, Record) for thing in gc.get_objects())
 
 
-@pytest.mark.xfail(strict=True, reason="known fault: __exit__ keeps the type of the failure")
 def test_no_frame_of_ours_still_knows_what_failed():
     # Tools that show the variables of a traceback would print it.
     class Loud(Exception):

@@ -245,7 +245,6 @@ def test_nothing_but_the_value_leaves_a_fit_of_ragged_rows(relation, capfd, capl
         assert left == expected
 
 
-@pytest.mark.xfail(strict=True, reason="known fault: the first record of a list sets the width")
 def test_the_first_record_of_a_list_does_not_set_the_width_of_a_fit(capfd, caplog):
     options = {"bounds_X": (-5, 5), "epsilon": 1, "random_state": 5}
     expected = outlet(MODELS["linear"], (X, Y), capfd, caplog, **options)

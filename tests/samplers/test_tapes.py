@@ -8,9 +8,12 @@ show that brackets of this width do catch something.
 
 from __future__ import annotations
 
+import math
+import random
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -275,6 +278,31 @@ def test_rounded_box_noise(
         if len(sides) == 1:
             other = RoundedBox(Fraction(rate) / 2, sides)
             assert found.escapes({cell: other.probability(cell) for cell in found.lower})
+
+
+@pytest.mark.parametrize("widths", [("1",), ("1", "2"), ("3", "1", "2")])
+def test_box_noise_is_decided_by_the_bits_it_has_read(widths: tuple[str, ...]) -> None:
+    """No continuation of the tape could change the answer: all corners of what is known agree.
+
+    Rounding a midpoint instead has nearly the right law, so brackets do not see it; but which
+    cells are reached would then depend on the number of bits.
+    """
+    sides, rate = tuple(map(float, widths)), 2.0
+    dim = len(sides)
+    rng = random.Random(1905)
+    for _ in range(1000):
+        tape = [rng.getrandbits(1) for _ in range(60 * (2 * dim + 1))]
+        bits = TapeBits(tape)
+        cell = rounded_box_noise(bits, Fraction(2), tuple(map(Fraction, widths)))
+        # Bits come in rounds, one for each radial uniform and then one for each side.
+        columns = [tape[j : bits.used : 2 * dim + 1] for j in range(2 * dim + 1)]
+        known = [(int("".join(map(str, c)), 2), 2 ** len(c)) for c in columns]
+        corners = [(value / scale, (value + 1) / scale) for value, scale in known]
+        radii = [-sum(math.log(ends[e]) for ends in corners[: dim + 1]) / rate for e in (1, 0)]
+        for k, (low, high), width in zip(cell, corners[dim + 1 :], sides, strict=True):
+            for radius, side in product(radii, (low, high)):
+                u = radius * (2 * side - 1) * width
+                assert k - 0.5 - 1e-9 <= u <= k + 0.5 + 1e-9
 
 
 # --- planted bugs --------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 KngError
 ├── SpecError          (ValueError)   an argument is wrong: epsilon <= 0, q = 1
-├── SpecTypeError      (TypeError)    an argument is of the wrong kind: epsilon="much"
+├── SpecTypeError      (TypeError)    an argument is of the wrong kind: epsilon=[1]
 ├── IncompatibleParts  (TypeError)    two parts do not fit; names both and what would
 ├── SchemaError        (ValueError)   a column is missing (public facts only)
 ├── BudgetError                       the ledger refuses; carries requested and remaining
@@ -90,4 +90,4 @@ class private_zone:  # noqa: N801 - used as `with private_zone():`
         finally:
             # Python has just linked the failure to this one; nobody may follow it back.
             silent.__context__ = None
-            del error, trace
+            del kind, error, trace

@@ -218,9 +218,11 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 def _table(rows: Any, width: int | None) -> Any:
     """Return rows of cells as a table of objects; a row of another width is missing throughout."""
     if width is None:
-        width = len(rows[0]) if len(rows) and isinstance(rows[0], list | tuple | np.ndarray) else 0
-        if not width:
-            return np.array(rows, dtype=object)
+        # No row may decide it: the number of covariates is a public fact.
+        raise SchemaError(
+            "X is a list, which does not say how many covariates a record has. Reshape your data "
+            "into an array, or give bounds_X with one pair per column."
+        )
     table = np.full((len(rows), width), None, dtype=object)
     for i, row in enumerate(rows):
         if isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1):

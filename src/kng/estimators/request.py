@@ -96,4 +96,6 @@ def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
     }
     if isinstance(unit.neighbours, ReplaceOne):
         facts["records"] = f"{unit.neighbours.n} (public)"
+    else:
+        facts["records"] = f"private, at most {unit.neighbours.n_max}"
     return facts

@@ -1,0 +1,297 @@
+"""The exponential mechanism and objective perturbation are drawn from their densities, d = 1, 2.
+
+    exponential   exp( -rate / Delta * sum of losses ) on the ball
+    objective     inside: exp( -rate ||gradient|| ) det(Hessian); on the surface of a ball the
+                  noise that falls into each normal cone, atoms on the vertices included
+
+The objective's density comes with its constant, so it also has to integrate to one. False-alarm
+rate 1e-6 a test, seeds fixed, and every test must reject rates that are 20 % off.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from regression.oracle import (
+    ADD,
+    ALARM,
+    NORMS,
+    REPLACE,
+    WRONG,
+    Array,
+    Derivatives,
+    accepted,
+    cells,
+    diamond,
+    field_of,
+    into_square,
+    length,
+    noise_constant,
+    p_value,
+    problem,
+    surface,
+    surface_counts,
+    with_ones,
+)
+
+from kng.core.bits import SeededBits
+from kng.data import open_regression
+from kng.domains import WholeSpace
+from kng.losses import Huber
+from kng.mechanisms import Exponential, ObjectivePerturbation
+from kng.samplers.gaussian import Gaussian, GaussianProposals
+from kng.samplers.perturbed import Perturbed, linear_term, minimise
+
+
+def line(n: int, d: int, size: float = 0.6) -> tuple[Array, Array]:
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, (n, d))
+    return X, np.clip(X @ np.linspace(size, -size / 2, d) + 0.2 * rng.normal(size=n), -1, 1)
+
+
+# --- exponential mechanism -----------------------------------------------------------------------
+
+EXPONENTIAL = {
+    # name: dimension, records, size of the truth, radius, epsilon, intercept
+    "d1-inside": (1, 60, 0.5, Fraction(2), 4, False),
+    "d1-outside": (1, 40, 0.9, Fraction(1, 2), 4, False),
+    "d2-inside": (2, 100, 0.5, Fraction(3, 2), 8, False),
+    "d2-outside": (2, 60, 0.9, Fraction(1, 2), 8, False),
+    "d2-flat": (2, 3, 0.5, Fraction(1), 16, False),
+    "d2-intercept": (2, 100, 0.5, Fraction(3, 2), 8, True),
+    "d2-collinear": (2, 60, 0.5, Fraction(1), 8, False),
+}
+
+
+@pytest.mark.parametrize("name", EXPONENTIAL)
+def test_exponential_mechanism(name: str) -> None:
+    d, n, size, radius, epsilon, intercept = EXPONENTIAL[name]
+    X, y = line(n, d - intercept, size)
+    if name == "d2-collinear":
+        X[:, 1] = X[:, 0]
+    Z = with_ones(X, intercept)
+    plan = Exponential().plan(
+        problem(d, n=n, radius=radius, intercept=intercept), Fraction(epsilon)
+    )
+    field = field_of(Z, y)
+
+    def log_density(square: Array) -> tuple[Array, Array]:
+        theta = float(radius) * diamond(square)
+        losses = sum((y[i] - theta @ Z[i]) ** 2 / 2 for i in range(n))
+        return np.zeros(len(square)), epsilon / (1 + float(radius)) ** 2 * losses
+
+    law = cells(log_density, d)
+    draws = accepted(GaussianProposals.best(plan, field), 60_000, seed=21)
+    counts = law.counts(into_square(draws, float(radius)))
+    found = {factor: p_value(counts, mass) for factor, mass in law.mass.items()}
+    assert found[1.0] > ALARM, found
+    assert all(found[factor] < ALARM for factor in WRONG), found
+
+
+def test_exponential_draw_keeps_the_law() -> None:
+    X, y = line(60, 1, 0.9)
+    plan = Exponential().plan(problem(1, n=60, radius=Fraction(1, 2)), Fraction(4))
+    bits = SeededBits(22)
+    drawn = np.array([Gaussian().draw(plan, field_of(X, y), bits) for _ in range(2500)])
+
+    def log_density(square: Array) -> tuple[Array, Array]:
+        theta = square / 2
+        losses = sum((y[i] - theta[:, 0] * X[i, 0]) ** 2 / 2 for i in range(60))
+        return np.zeros(len(square)), 4 / 1.5**2 * losses
+
+    law = cells(log_density, 1, parts=(3, 3))
+    counts = law.counts(into_square(drawn, 0.5))
+    found = {factor: p_value(counts, mass) for factor, mass in law.mass.items()}
+    assert found[1.0] > ALARM, found
+    assert all(found[factor] < ALARM for factor in WRONG), found
+
+
+# --- objective perturbation ----------------------------------------------------------------------
+
+
+def squared(Z: Array, y: Array, ridge: float) -> Derivatives:
+    """Return gradient and Hessian of half the squared residuals, record by record."""
+
+    def derivatives(theta: Array) -> tuple[Array, Array]:
+        d = Z.shape[1]
+        gradient = ridge * theta
+        hessian = np.tile(ridge * np.eye(d), (len(theta), 1, 1))
+        for z, target in zip(Z, y, strict=True):
+            gradient = gradient + (theta @ z - target)[:, None] * z
+            hessian = hessian + np.outer(z, z)
+        return gradient, hessian
+
+    return derivatives
+
+
+def robust(Z: Array, y: Array, ridge: float) -> Derivatives:
+    """Return the same for Huber's loss with threshold 1."""
+
+    def derivatives(theta: Array) -> tuple[Array, Array]:
+        d = Z.shape[1]
+        gradient = ridge * theta
+        hessian = np.tile(ridge * np.eye(d), (len(theta), 1, 1))
+        for z, target in zip(Z, y, strict=True):
+            residual = theta @ z - target
+            gradient = gradient + np.clip(residual, -1, 1)[:, None] * z
+            hessian = hessian + (np.abs(residual) <= 1)[:, None, None] * np.outer(z, z)
+        return gradient, hessian
+
+    return derivatives
+
+
+def judge(
+    draws: Array, derivatives: Derivatives, rate: float, norm: str, *, reach: float, ball: bool
+) -> dict[float, float]:
+    """Return p-values of draws against the law, and check that the law integrates to one.
+
+    ``reach`` is the radius of the ball, or of a diamond that holds all draws.
+    """
+    d = draws.shape[1]
+
+    def log_density(square: Array) -> tuple[Array, Array]:
+        gradient, hessian = derivatives(reach * diamond(square))
+        return np.log(np.linalg.det(hessian)), rate * length(gradient, norm)
+
+    law = cells(log_density, d, parts=(6, 5))
+    on = np.abs(draws).sum(axis=1) > reach * (1 - 1e-9)
+    assert ball or not on.any()
+    inside = law.counts(into_square(draws[~on], reach))
+    # d theta = reach^d d phi, and the turned square has twice the area of the diamond
+    volume = reach**d * (0.5 if d == 2 else 1.0)
+    found = {}
+    for factor, mass in law.mass.items():
+        edge = surface(derivatives, d, reach, factor * rate, norm) if ball else {}
+        interior = mass * volume * noise_constant(d, factor * rate, norm)
+        total = interior.sum() + sum(edge.values())
+        assert total == pytest.approx(1, abs=3e-3), total
+        counts = surface_counts(draws, reach, edge) if ball else {}
+        found[factor] = p_value(
+            np.append(inside, list(counts.values())), np.append(interior, list(edge.values()))
+        )
+    return found
+
+
+OBJECTIVE = {
+    # name: dimension, records, radius, norm, epsilon, share, relation, intercept
+    "d1-inside": (1, 30, 3, "linf", 4, None, REPLACE, False),
+    "d1-surface": (1, 12, Fraction(1, 4), "linf", 2, None, REPLACE, False),
+    "d2-inside": (2, 60, 3, "linf", 4, None, REPLACE, False),
+    "d2-surface": (2, 20, Fraction(1, 2), "linf", 2, None, REPLACE, False),
+    "d2-surface-l2": (2, 20, Fraction(1, 2), "l2", 2, Fraction(1, 2), REPLACE, False),
+    "d2-surface-l1": (2, 20, Fraction(1, 2), "l1", 2, None, ADD, True),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTIVE)
+def test_objective_perturbation_of_least_squares(name: str) -> None:
+    d, n, radius, norm, epsilon, share, relation, intercept = OBJECTIVE[name]
+    X, y = line(n, d - intercept)
+    Z = with_ones(X, intercept)
+    regression = problem(
+        d, n=n, norm=NORMS[norm], radius=radius, relation=relation, intercept=intercept
+    )
+    plan = ObjectivePerturbation(share).plan(regression, Fraction(epsilon))
+    # The constants once more: noise q epsilon / Delta and ridge d / (exp((1 - q) epsilon) - 1).
+    corner = length(np.ones((1, d)), norm)[0]
+    slope = 2 if relation == REPLACE else 1
+    q = float(plan.share)
+    rate = q * epsilon / (corner * slope * (1 + float(radius)))
+    ridge = d / np.expm1((1 - q) * epsilon)
+    bits = SeededBits(31)
+    field = field_of(Z, y)
+    draws = np.array([Perturbed().draw(plan, field, bits) for _ in range(5000)])
+    found = judge(draws, squared(Z, y, ridge), rate, norm, reach=float(radius), ball=True)
+    assert found[1.0] > ALARM, found
+    assert all(found[factor] < ALARM for factor in WRONG), found
+
+
+class Plain:
+    """Huber's loss by the oracle's own sums, so that thousands of draws stay cheap."""
+
+    def __init__(self, Z: Array, y: Array) -> None:
+        self.Z, self.y = Z, y
+        self.sums = robust(Z, y, 0.0)
+
+    def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
+        residual = self.Z @ theta - self.y
+        psi = np.clip(residual, -1, 1)
+        inlier = self.Z[np.abs(residual) <= 1]
+        return float(psi @ residual - psi @ psi / 2), psi @ self.Z, inlier.T @ inlier
+
+
+def outliers(n: int, d: int) -> tuple[Array, Array]:
+    """Responses in units of the threshold, some of them far outside it."""
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1, 1, (n, d))
+    y = X @ np.linspace(2, -1, d) + rng.standard_t(2, size=n)
+    return X, np.clip(y, -8, 8)
+
+
+HUBER = {
+    # name: dimension, records, radius, norm, epsilon, share, relation
+    "d1": (1, 10, None, "linf", 4, None, REPLACE),
+    "d1-half": (1, 10, None, "linf", 4, Fraction(1, 2), ADD),
+    "d1-ball": (1, 10, Fraction(1), "linf", 4, None, REPLACE),
+    "d2": (2, 12, None, "linf", 6, Fraction(1, 2), REPLACE),
+    "d2-l2": (2, 12, None, "l2", 6, Fraction(1, 2), REPLACE),
+    "d2-ball": (2, 12, Fraction(3, 2), "linf", 6, Fraction(1, 2), ADD),
+}
+
+
+@pytest.mark.parametrize("name", HUBER)
+def test_objective_perturbation_of_huber(name: str) -> None:
+    d, n, radius, norm, epsilon, share, relation = HUBER[name]
+    X, y = outliers(n, d)
+    domain = WholeSpace(d) if radius is None else None
+    regression = problem(
+        d,
+        n=n,
+        norm=NORMS[norm],
+        radius=radius,
+        relation=relation,
+        loss=Huber(),
+        domain=domain,
+        unit=8,
+    )
+    plan = ObjectivePerturbation(share).plan(regression, Fraction(epsilon))
+    corner = length(np.ones((1, d)), norm)[0]
+    q = float(plan.share)
+    rate = q * epsilon / (corner * (2 if relation == REPLACE else 1))
+    ridge = d / np.expm1((1 - q) * epsilon)
+    bits = SeededBits(32)
+    field = Plain(X, y)
+    cell = float(regression.design.lattice.step[0])
+    end = None if radius is None else float(radius)
+    draws = np.array(
+        [minimise(field, linear_term(plan, bits), plan.ridge, end, cell) for _ in range(5000)]
+    )
+    reach = end or 1.5 * float(np.abs(draws).sum(axis=1).max())
+    found = judge(
+        draws, robust(X, y, ridge), rate, norm, reach=reach, ball=radius is not None
+    )
+    assert found[1.0] > ALARM, found
+    assert all(found[factor] < ALARM for factor in WRONG), found
+
+
+def test_huber_draws_from_records_have_the_law() -> None:
+    """The production field, read from records, in a smaller run."""
+    X, y = outliers(40, 1)
+    regression = problem(1, n=40, norm=NORMS["linf"], loss=Huber(), domain=WholeSpace(1), unit=8)
+    plan = ObjectivePerturbation(Fraction(1, 2)).plan(regression, Fraction(1))
+    records = regression.design.records
+    field = Huber().read_smooth(open_regression(X, y, records), regression.design)
+    bits = SeededBits(33)
+    draws = np.array([Perturbed().draw(plan, field, bits) for _ in range(2000)])
+    found = judge(
+        draws,
+        robust(X, y, 1 / np.expm1(0.5)),
+        1 / 4,
+        "linf",
+        reach=1.5 * float(np.abs(draws).max()),
+        ball=False,
+    )
+    assert found[1.0] > ALARM, found
+    assert all(found[factor] < ALARM for factor in WRONG), found
