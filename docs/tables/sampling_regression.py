@@ -3,7 +3,7 @@
     python docs/tables/sampling_regression.py
 
 A proposal is accepted with the mean probability that `kng.samplers.affine.acceptance` returns, so a
-draw takes the inverse of it on average. Everything is seeded; it takes about two minutes.
+draw takes the inverse of it on average. Everything is seeded; it takes a few minutes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 TRUTH = np.r_[0, -1 + 2 * np.arange(11) / 11]  # the paper's, intercept first
 SPAN = 8  # public bounds of the response: -8 to 8
-BATCH, BATCHES = 2**16, 16
+BATCH, MOST = 2**15, 2**20  # proposals at a time, and at most for one number
 SIZES = (10**2, 10**3, 10**4, 10**5, 10**6)
 
 
@@ -52,17 +52,18 @@ def proposals(
     problem = Regression(LeastSquares(), norm, domain, design, unit)
     plan = KNG().plan(problem, Fraction(epsilon))
     field = LeastSquares().read_affine(open_regression(X, y, design.records), design)
-    bits = SeededBits(0)
-    mean = np.mean([acceptance(plan, field, bits, BATCH) for _ in range(BATCHES)])
-    return shown(float(mean))
+    bits, made, accepted = SeededBits(0), 0, 0.0
+    while accepted < 1000 and made < MOST:
+        accepted += BATCH * acceptance(plan, field, bits, BATCH)
+        made += BATCH
+    return shown(made, accepted)
 
 
-def shown(accepted: float) -> str:
-    """Write 1 / accepted with two digits; below ten expected acceptances only a bound."""
-    seen = BATCH * BATCHES
-    if accepted * seen < 10:
+def shown(made: int, accepted: float) -> str:
+    """Write the ratio with two digits; with fewer than ten expected acceptances only a bound."""
+    if accepted < 10:
         return "over 100,000"
-    inverse = 1 / accepted
+    inverse = made / accepted
     digits = max(0, int(np.floor(np.log10(inverse))) - 1)
     return f"{round(inverse, -digits):,.0f}" if inverse >= 10 else f"{inverse:.1f}"
 

@@ -23,8 +23,16 @@ ARGUMENTS = {
         2,
         "bounds must satisfy low < high, got (120, 0).",
     ),
-    "bounds nan": (("--bounds", "age=nan:1", "--epsilon", "1"), 2, "bounds low must be a finite number"),
-    "bounds inf": (("--bounds", "age=0:inf", "--epsilon", "1"), 2, "bounds high must be a finite number"),
+    "bounds nan": (
+        ("--bounds", "age=nan:1", "--epsilon", "1"),
+        2,
+        "bounds low must be a finite number",
+    ),
+    "bounds inf": (
+        ("--bounds", "age=0:inf", "--epsilon", "1"),
+        2,
+        "bounds high must be a finite number",
+    ),
     "bounds malformed": (
         ("--bounds", "0,120", "--epsilon", "1"),
         2,

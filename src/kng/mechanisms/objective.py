@@ -74,7 +74,8 @@ def sensitivity(problem: Regression) -> Fraction:
 def ridge(problem: Regression, epsilon: Fraction, share: Fraction) -> float:
     """Return gamma; k records of one person change the Hessian k times."""
     rest = (1 - share) * epsilon / problem.unit.records_per_person
-    return float(problem.loss.curvature(problem.design)) / expm1(float(rest))
+    # Beyond 500 the ridge is nothing but the solver's foothold; a larger one is as private.
+    return float(problem.loss.curvature(problem.design)) / expm1(min(float(rest), 500.0))
 
 
 def predicted_error(problem: Regression, epsilon: Fraction, share: Fraction) -> float:

@@ -84,9 +84,7 @@ def test_threads_share_the_account(way, books):
     ledger = kng.Ledger(books / "small.ledger", cap="0.5")
     with joblib.parallel_config("threading"), warnings.catch_warnings():
         warnings.simplefilter("ignore", FitFailedWarning)
-        scores = cross_val_score(
-            model(way, epsilon=0.1, ledger=ledger), X, y, cv=8, n_jobs=4
-        )
+        scores = cross_val_score(model(way, epsilon=0.1, ledger=ledger), X, y, cv=8, n_jobs=4)
     assert np.isnan(scores).sum() == 3
     assert ledger.spent == 5 * TENTH
     ledger.verify()

@@ -24,6 +24,7 @@ from regression.oracle import (
     Derivatives,
     accepted,
     cells,
+    determinant,
     diamond,
     field_of,
     into_square,
@@ -58,7 +59,7 @@ EXPONENTIAL = {
     "d1-inside": (1, 60, 0.5, Fraction(2), 4, False),
     "d1-outside": (1, 40, 0.9, Fraction(1, 2), 4, False),
     "d2-inside": (2, 100, 0.5, Fraction(3, 2), 8, False),
-    "d2-outside": (2, 60, 0.9, Fraction(1, 2), 8, False),
+    "d2-outside": (2, 16, 0.9, Fraction(1, 2), 8, False),
     "d2-flat": (2, 3, 0.5, Fraction(1), 16, False),
     "d2-intercept": (2, 100, 0.5, Fraction(3, 2), 8, True),
     "d2-collinear": (2, 60, 0.5, Fraction(1), 8, False),
@@ -111,33 +112,23 @@ def test_exponential_draw_keeps_the_law() -> None:
 # --- objective perturbation ----------------------------------------------------------------------
 
 
-def squared(Z: Array, y: Array, ridge: float) -> Derivatives:
-    """Return gradient and Hessian of half the squared residuals, record by record."""
+def derivatives_of(Z: Array, y: Array, ridge: float, threshold: float) -> Derivatives:
+    """Return gradient and Hessian of Huber's loss, record by record; infinity gives the squared."""
+    d = Z.shape[1]
+    pairs = [(i, j) for i in range(d) for j in range(i, d)]
 
-    def derivatives(theta: Array) -> tuple[Array, Array]:
-        d = Z.shape[1]
-        gradient = ridge * theta
-        hessian = np.tile(ridge * np.eye(d), (len(theta), 1, 1))
-        for z, target in zip(Z, y, strict=True):
-            gradient = gradient + (theta @ z - target)[:, None] * z
-            hessian = hessian + np.outer(z, z)
-        return gradient, hessian
-
-    return derivatives
-
-
-def robust(Z: Array, y: Array, ridge: float) -> Derivatives:
-    """Return the same for Huber's loss with threshold 1."""
-
-    def derivatives(theta: Array) -> tuple[Array, Array]:
-        d = Z.shape[1]
-        gradient = ridge * theta
-        hessian = np.tile(ridge * np.eye(d), (len(theta), 1, 1))
+    def derivatives(theta: Array) -> tuple[Array, tuple[Array, ...]]:
+        gradient = [ridge * theta[:, j] for j in range(d)]
+        upper = [np.full(len(theta), ridge * (i == j)) for i, j in pairs]
         for z, target in zip(Z, y, strict=True):
             residual = theta @ z - target
-            gradient = gradient + np.clip(residual, -1, 1)[:, None] * z
-            hessian = hessian + (np.abs(residual) <= 1)[:, None, None] * np.outer(z, z)
-        return gradient, hessian
+            inlier = np.abs(residual) <= threshold
+            psi = np.clip(residual, -threshold, threshold)
+            for j in range(d):
+                gradient[j] += z[j] * psi
+            for entry, (i, j) in zip(upper, pairs, strict=True):
+                entry += z[i] * z[j] * inlier
+        return np.column_stack(gradient), tuple(upper)
 
     return derivatives
 
@@ -152,10 +143,10 @@ def judge(
     d = draws.shape[1]
 
     def log_density(square: Array) -> tuple[Array, Array]:
-        gradient, hessian = derivatives(reach * diamond(square))
-        return np.log(np.linalg.det(hessian)), rate * length(gradient, norm)
+        gradient, upper = derivatives(reach * diamond(square))
+        return np.log(determinant(upper)), rate * length(gradient, norm)
 
-    law = cells(log_density, d, parts=(6, 5))
+    law = cells(log_density, d, parts=(6, 5), draws=len(draws))
     on = np.abs(draws).sum(axis=1) > reach * (1 - 1e-9)
     assert ball or not on.any()
     inside = law.counts(into_square(draws[~on], reach))
@@ -203,7 +194,9 @@ def test_objective_perturbation_of_least_squares(name: str) -> None:
     bits = SeededBits(31)
     field = field_of(Z, y)
     draws = np.array([Perturbed().draw(plan, field, bits) for _ in range(5000)])
-    found = judge(draws, squared(Z, y, ridge), rate, norm, reach=float(radius), ball=True)
+    found = judge(
+        draws, derivatives_of(Z, y, ridge, np.inf), rate, norm, reach=float(radius), ball=True
+    )
     assert found[1.0] > ALARM, found
     assert all(found[factor] < ALARM for factor in WRONG), found
 
@@ -213,7 +206,6 @@ class Plain:
 
     def __init__(self, Z: Array, y: Array) -> None:
         self.Z, self.y = Z, y
-        self.sums = robust(Z, y, 0.0)
 
     def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
         residual = self.Z @ theta - self.y
@@ -270,7 +262,7 @@ def test_objective_perturbation_of_huber(name: str) -> None:
     )
     reach = end or 1.5 * float(np.abs(draws).sum(axis=1).max())
     found = judge(
-        draws, robust(X, y, ridge), rate, norm, reach=reach, ball=radius is not None
+        draws, derivatives_of(X, y, ridge, 1.0), rate, norm, reach=reach, ball=radius is not None
     )
     assert found[1.0] > ALARM, found
     assert all(found[factor] < ALARM for factor in WRONG), found
@@ -287,7 +279,7 @@ def test_huber_draws_from_records_have_the_law() -> None:
     draws = np.array([Perturbed().draw(plan, field, bits) for _ in range(2000)])
     found = judge(
         draws,
-        robust(X, y, 1 / np.expm1(0.5)),
+        derivatives_of(X, y, 1 / np.expm1(0.5), 1.0),
         1 / 4,
         "linf",
         reach=1.5 * float(np.abs(draws).max()),

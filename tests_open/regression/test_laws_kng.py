@@ -40,6 +40,7 @@ from kng.core.regression import AffineField, CoefficientPlan
 from kng.mechanisms import KNG
 from kng.samplers.affine import Affine, Proposals
 
+
 def plain(rng: np.random.Generator, d: int) -> tuple[Array, Array]:
     X = rng.uniform(-1, 1, (40, d))
     return X, np.clip(X @ np.linspace(0.5, -0.3, d) + 0.2 * rng.normal(size=40), -1, 1)

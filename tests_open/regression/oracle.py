@@ -223,6 +223,7 @@ def cells(
     *,
     factors: Sequence[float] = (1.0, *WRONG),
     parts: tuple[int, int] = (10, 7),
+    draws: int = 50_000,
 ) -> Cells:
     """Integrate a density over the square (-1, 1)^d by midpoints, in a window that holds it all.
 
@@ -239,8 +240,8 @@ def cells(
             cut = Cut(2 * cut.rows, tuple(2 * c for c in cut.columns))
             coarse, fine = mass[factors[0]], cut.masses(weights[factors[0]])
             share = ((fine - coarse) ** 2 / np.maximum(fine, 1e-300)).sum() / fine.sum()
-            # midpoints err by a quarter of this, so 1e5 draws would not notice
-            if share < 5e-5:
+            # midpoints err by a quarter of that; so many draws then add 0.2 to the chi-square
+            if draws * share < 3:
                 mass = {f: cut.masses(w) for f, w in weights.items()}
                 return Cells(*cut.edges(window, points), mass)
         cut = Cut.equal(weights[factors[0]], parts)
@@ -343,8 +344,13 @@ def accepted(proposals: Any, wanted: int, seed: int, size: int = 2**14) -> Array
 
 # --- objective perturbation ----------------------------------------------------------------------
 
-# Rows of theta to gradient rows and Hessians, ridge included.
-Derivatives = Callable[[Array], tuple[Array, Array]]
+# Rows of theta to gradient rows and to the upper triangle of the Hessian, ridge included.
+Derivatives = Callable[[Array], tuple[Array, tuple[Array, ...]]]
+
+
+def determinant(upper: tuple[Array, ...]) -> Array:
+    """Return determinants of symmetric matrices from their upper triangles, d = 1 or 2."""
+    return upper[0] if len(upper) == 1 else upper[0] * upper[2] - upper[1] ** 2
 
 
 def noise_constant(dim: int, rate: float, norm: str) -> float:
@@ -392,9 +398,13 @@ def surface(
     for s in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         tau = (np.arange(300) + 0.5) / 150 - 1
         theta = radius / 2 * np.column_stack([s[0] * (1 + tau), s[1] * (1 - tau)])
-        gradient, hessian = derivatives(theta)
-        along = hessian @ (radius / 2 * np.array([s[0], -s[1]]))
-        jacobian = np.abs(along[:, 0] * s[1] - along[:, 1] * s[0])
+        gradient, (first, mixed, second) = derivatives(theta)
+        # d theta / d tau = (s_1, -s_2) radius / 2, through the Hessian, then against (s_1, s_2)
+        along = (
+            radius / 2 * (first * s[0] - mixed * s[1]),
+            radius / 2 * (mixed * s[0] - second * s[1]),
+        )
+        jacobian = np.abs(along[0] * s[1] - along[1] * s[0])
         u = -gradient[None] - m[:, None, None] * np.array(s)
         line = density(u).sum(axis=0) * depth / len(m) * jacobian * 2 / len(tau)
         for part, value in enumerate(line.reshape(bins, -1).sum(axis=1)):
@@ -437,7 +447,9 @@ def datasets(records: Iterable[Record], sizes: Iterable[int]) -> list[Dataset]:
     return [d for n in sizes for d in combinations_with_replacement(records, n)]
 
 
-def neighbours(universe: Sequence[Dataset], relation: str, people: int = 1) -> list[tuple[int, ...]]:
+def neighbours(
+    universe: Sequence[Dataset], relation: str, people: int = 1
+) -> list[tuple[int, ...]]:
     """Return index pairs of datasets that differ by at most ``people`` changes.
 
     Found from counts of each record, so that it does not go over how the datasets were made.

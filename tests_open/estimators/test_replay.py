@@ -278,9 +278,7 @@ def failed(way: str, ledger: Any) -> PrivateZoneError:
 
 
 @pytest.mark.parametrize("way", BOTH)
-def test_a_failure_while_reading_keeps_the_charge_and_says_nothing(
-    way, books, monkeypatch, capfd
-):
+def test_a_failure_while_reading_keeps_the_charge_and_says_nothing(way, books, monkeypatch, capfd):
     told = set()
     for at, failure in enumerate(FAILURES):
         ledger = kng.Ledger(books / f"{at}.ledger", cap=5)

@@ -28,17 +28,15 @@ def argued(_: Any) -> dict[str, str]:
 
 @parametrize_with_checks(
     [
+        kng.LinearRegression(epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), random_state=0),
         kng.LinearRegression(
-            epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), random_state=0
-        ),
-        kng.LinearRegression(
-            epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), coef_bound=50, random_state=0
+            epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), coef_bound=5000, random_state=0
         ),
         kng.LinearRegression(
             epsilon=100,
             bounds_X=(-10, 10),
             bounds_y=(-10, 10),
-            coef_bound=50,
+            coef_bound=5000,
             mechanism="exponential",
             random_state=0,
         ),
