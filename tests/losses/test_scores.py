@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kng.losses import Pinball, Squared
 from kng.mechanisms import KNG, Exponential
 
-PLENTY = settings(max_examples=150, deadline=None, derandomize=True)
+PLENTY = settings(max_examples=60, deadline=None, derandomize=True)
 
 
 @st.composite

@@ -18,7 +18,7 @@ from kng.core.enclosures import exp_minus
 from kng.core.errors import SpecError
 from kng.core.smoothing import BETA, EXTRA_RANGE, KAPPA, Smoothing, smoothing
 
-PLENTY = settings(max_examples=500, deadline=None, derandomize=True)
+PLENTY = settings(max_examples=250, deadline=None, derandomize=True)
 # Digits enough for 1200 bits and an exponent of a few hundred.
 DIGITS = 420
 
@@ -93,7 +93,7 @@ def tanh_half(epsilon: Fraction) -> Fraction:
     return (1 - most) / (1 + most)
 
 
-@settings(PLENTY, max_examples=150)
+@settings(PLENTY, max_examples=80)
 @given(
     points=st.one_of(st.integers(1, 100), st.integers(0, 60).map(lambda k: 2**k)),
     epsilon=st.fractions(Fraction(1, 10**9), 10**4),

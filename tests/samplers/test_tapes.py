@@ -237,8 +237,8 @@ def test_the_whole_release_has_the_law_that_is_audited(setting: Setting, dataset
     envelope, exponent = envelope_of(plan, field_of(plan, dataset))
     with ctx.workprec(PRECISION):
         law = dict(enumerate(released_law(plan, dataset)))
-    found = enumerate_tapes(lambda bits: draw(envelope, exponent, (0, 2), smoothing, bits), 20_000)
-    assert_law(found, law, 0.1)
+    found = enumerate_tapes(lambda bits: draw(envelope, exponent, (0, 2), smoothing, bits), 10_000)
+    assert_law(found, law, 0.01)
     assert found.escapes({0: law[1], 1: law[0]})
 
 
