@@ -83,7 +83,7 @@ ARGUMENTS = {
     "granularity of another column": (
         (*AGE, "--granularity", "income=1", "--epsilon", "1"),
         2,
-        "per-column settings must name the same columns as the bounds.",
+        "granularity must name the same columns as the bounds, got 'income'.",
     ),
     "granularity twice": (
         (*AGE, "--granularity", "1", "--granularity", "2", "--epsilon", "1"),
@@ -108,7 +108,7 @@ ARGUMENTS = {
     "neighbours unknown": (
         (*AGE, "--neighbours", "some", "--epsilon", "1"),
         2,
-        "neighbours must be 'replace-one' or 'add-remove', got 'some'.",
+        "neighbours must be one of 'replace-one', 'add-remove'; got 'some'.",
     ),
     "records per person 0": (
         (*AGE, "--records-per-person", "0", "--epsilon", "1"),

@@ -84,7 +84,7 @@ def test_add_remove_and_persons_reach_the_receipt(run, ages):
     assert receipt["neighbours"] == "add-remove"
     assert receipt["records_per_person"] == 5
     assert receipt["mechanism"] == "exponential"
-    assert "records" not in receipt["details"]
+    assert receipt["details"]["records"] == "private, at most 1000"
 
 
 def test_a_seed_repeats_and_is_marked(run, ages):

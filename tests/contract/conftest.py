@@ -3,6 +3,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -27,3 +28,12 @@ def books():
 def ledger(books):
     """A real account with room for every test here."""
     return kng.Ledger(books / "test.ledger", cap=2**20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled():
+    """Compile the loop that reads tables once: its compiler writes to a log of its own."""
+    options = {"bounds": ([0, 0], [1, 1]), "epsilon": 1, "random_state": 0}
+    kng.mean(np.zeros((2, 2)), **options)
+    kng.mean(np.zeros((2, 2)), granularity=0.3, **options)
+    kng.mean([[0, 0], [1, 1]], **options)
