@@ -15,9 +15,10 @@ so the noise has one scale, whatever theta is. Proposals split the coordinates i
     strong   u_S from K-norm noise, then phi_S = the solution of u_S(phi) = u_S
 
 and the split is the one with the smallest envelope among the d + 1 that pivoting offers; all weak
-is the uniform proposal, all strong is the paper's push-forward. Collinear columns become weak, so
-they cost a constant each instead of stalling the draw. Measured figures, slow cases included:
-docs/sampling-regression.md.
+is the uniform proposal, all strong is the paper's push-forward. On a ball that leaves the estimate
+out a third proposal joins them, from the ball's nearest corner (`kng.samplers.corner`). Collinear
+columns become weak, so they cost a constant each instead of stalling the draw. Measured figures,
+slow cases included: docs/sampling-regression.md.
 
 Paper    Section 4.2, which uses a Markov chain; the remark after it for the whole space.
 Privacy  docs/proofs/samplers/affine.md: the law is the stated one whatever the data, in real
@@ -28,7 +29,7 @@ Cost     d^3 once, then d^2 a proposal, in batches.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import expm1, lgamma, log
 from typing import ClassVar
@@ -41,6 +42,7 @@ from kng.core.bits import Bits
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import Certificate
 from kng.core.privacy import Assumption, Guarantee
+from kng.core.protocols import BoxNorm
 from kng.core.regression import (
     AffineField,
     BallDomain,
@@ -49,6 +51,7 @@ from kng.core.regression import (
     RealNorm,
     Vector,
 )
+from kng.samplers.corner import Corner, Nearest
 
 FIRST_BATCH = 2**9
 LAST_BATCH = 2**15
@@ -79,11 +82,18 @@ class Affine:
             raise IncompatibleParts(
                 f"The affine sampler cannot draw from the norm {type(plan.problem.norm).__name__}."
             )
+        if isinstance(plan.problem.domain, BallDomain) and not isinstance(
+            plan.problem.norm, BoxNorm
+        ):
+            raise IncompatibleParts(
+                "On a ball of coefficients KNG is drawn in the sup norm, which is the tightest "
+                "there too. Use norm='auto', or coef_bound=None, or sampler='hit-and-run'."
+            )
         return plan.certified(Certificate(self.name, Guarantee.IDEAL, REAL_ASSUMPTIONS))
 
     def draw(self, plan: CoefficientPlan, field: AffineField, bits: Bits) -> Vector:
         """Return coefficients in standardised units."""
-        proposals = Proposals.best(plan, field)
+        proposals = best(plan, field)
         size = FIRST_BATCH
         while True:
             theta, log_accept = proposals.batch(bits, size)
@@ -91,6 +101,17 @@ class Affine:
             if len(accepted):
                 return np.asarray(theta[accepted[0]])
             size = min(2 * size, LAST_BATCH)
+
+
+def best(plan: CoefficientPlan, field: AffineField) -> Proposals | Corner:
+    """Return the proposals with the smallest envelope, a ball's corner among them."""
+    domain = plan.problem.domain
+    if not isinstance(domain, BallDomain):
+        return Proposals.best(plan, field, 0.0)
+    nearest = Nearest.of(field, float(domain.radius))
+    floor = plan.rate / plan.scale.bound * nearest.least
+    split, corner = Proposals.best(plan, field, floor), Corner.at(plan, field, nearest)
+    return split if corner is None or corner.log_envelope > split.log_envelope else corner
 
 
 @dataclass(frozen=True)
@@ -107,16 +128,19 @@ class Proposals:
     weak: Indices
     shift: float | None
     center: Vector  # A_SS^-1 b_S
+    floor: float  # the exponent is nowhere less, if all coordinates are weak
     log_envelope: float
 
     @classmethod
-    def best(cls, plan: CoefficientPlan, field: AffineField) -> Proposals:
+    def best(cls, plan: CoefficientPlan, field: AffineField, floor: float) -> Proposals:
         """Return the split with the smallest envelope."""
         d = len(field.vector)
         matrix = field.matrix + float(plan.ridge) * np.eye(d)
         order, usable = pivots(matrix)
-        splits = [cls._split(plan, matrix, field.vector, order[:k]) for k in range(usable + 1)]
-        return min(splits, key=lambda split: split.log_envelope)
+        uniform = cls._split(plan, matrix, field.vector, [])
+        uniform = replace(uniform, floor=floor, log_envelope=uniform.log_envelope - floor)
+        splits = [cls._split(plan, matrix, field.vector, order[: k + 1]) for k in range(usable)]
+        return min([uniform, *splits], key=lambda split: split.log_envelope)
 
     @classmethod
     def _split(
@@ -144,7 +168,7 @@ class Proposals:
             if shift is not None:
                 # Y divides the mass: dtheta is (Y + ||theta||_1)^(d+1) / Y dphi.
                 log_mass -= log(1 - np.abs(center).sum() / shift) + log(shift)
-        return cls(plan, matrix, vector, strong, weak, shift, center, float(log_mass))
+        return cls(plan, matrix, vector, strong, weak, shift, center, 0.0, float(log_mass))
 
     @cached_property
     def _inverse(self) -> Matrix:
@@ -176,7 +200,7 @@ class Proposals:
             length = np.abs(theta).sum(axis=1)
             log_weight = (d + 1) * np.log((self.shift + length) / (1 + length))
         score = self._score(theta)
-        log_accept += log_weight - self.plan.rate * score - (log_bound - x)
+        log_accept += self.floor + log_weight - self.plan.rate * score - (log_bound - x)
         return theta, np.where(inside, log_accept, -np.inf)
 
     def _solve(self, bits: Bits, phi: Matrix, x: Vector) -> tuple[Matrix, Vector]:
@@ -307,7 +331,7 @@ def l1_ball(bits: Bits, size: int, dim: int) -> Matrix:
 
 def acceptance(plan: CoefficientPlan, field: AffineField, bits: Bits, size: int) -> float:
     """Return the mean acceptance probability; for tests and documentation, never for a release."""
-    _, log_accept = Proposals.best(plan, field).batch(bits, size)
+    _, log_accept = best(plan, field).batch(bits, size)
     return float(np.exp(log_accept).mean())
 
 

@@ -4,6 +4,7 @@
 
 Given the weak coordinates, which are proposed uniformly, the strong ones are Gaussian; what the
 weak ones cost beyond that is a quadratic form that is never negative, and is the acceptance.
+Where the ball leaves the estimate out, its nearest corner is the better place to start from.
 
 Paper    Proposition 2.2 in the linear regression of section 4.3, drawn without a chain.
 Privacy  docs/proofs/samplers/affine.md: rejection from an envelope, in real arithmetic.
@@ -32,6 +33,7 @@ from kng.samplers.affine import (
     log_l1_volume,
     pivots,
 )
+from kng.samplers.tilted import Anchor, Tilted, normals
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Gaussian:
 
     def draw(self, plan: CoefficientPlan, field: AffineField, bits: Bits) -> Vector:
         """Return coefficients in standardised units."""
-        proposals = GaussianProposals.best(plan, field)
+        proposals = best(plan, field)
         size = FIRST_BATCH
         while True:
             theta, log_accept = proposals.batch(bits, size)
@@ -59,6 +61,16 @@ class Gaussian:
             if len(accepted):
                 return np.asarray(theta[accepted[0]])
             size = min(2 * size, LAST_BATCH)
+
+
+def best(plan: CoefficientPlan, field: AffineField) -> GaussianProposals | Tilted:
+    """Return the proposals with the smallest envelope, a ball's corner among them."""
+    split = GaussianProposals.best(plan, field)
+    found: list[GaussianProposals | Tilted] = [split]
+    anchor = Anchor.beside(split.precision, split.vector, split.radius)
+    if anchor is not None:
+        found += anchor.proposals()
+    return min(found, key=lambda proposals: proposals.log_envelope)
 
 
 @dataclass(frozen=True)
@@ -123,18 +135,9 @@ class GaussianProposals:
             middle = np.linalg.solve(
                 square, self.vector[s][:, None] - self.precision[np.ix_(s, w)] @ theta[:, w].T
             )
-            spread = np.linalg.solve(np.linalg.cholesky(square).T, _normals(bits, size, len(s)).T)
+            spread = np.linalg.solve(np.linalg.cholesky(square).T, normals(bits, size, len(s)).T)
             theta[:, s] = (middle + spread).T
         weak = theta[:, w]
         log_accept = weak @ self.pull - ((weak @ self.schur) * weak).sum(axis=1) / 2 - self.peak
         inside = np.abs(theta).sum(axis=1) < self.radius
         return theta, np.where(inside, log_accept, -np.inf)
-
-
-def _normals(bits: Bits, rows: int, columns: int) -> Matrix:
-    """Return independent standard normal variables, by Box and Muller."""
-    pairs = (columns + 1) // 2
-    angle = 2 * np.pi * bits.uniforms(rows, pairs)
-    radius = np.sqrt(-2 * np.log(bits.uniforms(rows, pairs)))
-    both = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
-    return np.asarray(both[:, :columns])

@@ -107,10 +107,10 @@ def quadratic_minimiser(matrix: Matrix, vector: Vector, radius: float | None) ->
     free = np.linalg.solve(matrix, vector)
     if radius is None or float(np.abs(free).sum()) <= radius:
         return np.asarray(free)
-    return _on_the_sphere(matrix, vector, radius)
+    return on_the_sphere(matrix, vector, radius)
 
 
-def _on_the_sphere(matrix: Matrix, vector: Vector, radius: float) -> Vector:
+def on_the_sphere(matrix: Matrix, vector: Vector, radius: float) -> Vector:
     """Return the minimiser on the ball's surface, from the path of the penalty mu ||theta||_1.
 
     Between events active coordinates move linearly in mu: theta = start - mu * rate. An event is
