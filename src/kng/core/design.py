@@ -14,7 +14,7 @@ and without an intercept the middles must be zero, or they would add one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from kng.core.encoding import Encoding
@@ -30,14 +30,22 @@ _REACH = 2**10
 class Design:
     """How encoded records (covariates, then the response) become z and y'.
 
-    ``scale`` is half_y. Without it the response fills [-1, 1], as least squares needs.
+    ``scale`` is half_y. Without it the response fills [-1, 1], as least squares needs. ``halves``
+    and ``middles`` describe what the integers of each column reach.
     """
 
     records: Encoding
     intercept: bool
     scale: Fraction | None = None
+    halves: tuple[Fraction, ...] = field(init=False, compare=False, repr=False)
+    middles: tuple[Fraction, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        reached = zip(self.records.step, self.records.last, strict=True)
+        halves = tuple(step * last / 2 for step, last in reached)
+        object.__setattr__(self, "halves", halves)
+        lows = zip(self.records.bounds.low, halves, strict=True)
+        object.__setattr__(self, "middles", tuple(low + half for low, half in lows))
         if len(self.records) < 2:
             raise SpecError("a regression needs at least one covariate and a response.")
         if not self.intercept and any(self.middles):
@@ -51,20 +59,6 @@ class Design:
     def dim(self) -> int:
         """Number of coefficients, the intercept included."""
         return len(self.records) - 1 + self.intercept
-
-    @property
-    def halves(self) -> tuple[Fraction, ...]:
-        """Half the range of each column that its integers reach."""
-        return tuple(
-            step * last / 2 for step, last in zip(self.records.step, self.records.last, strict=True)
-        )
-
-    @property
-    def middles(self) -> tuple[Fraction, ...]:
-        """Middle of each column."""
-        return tuple(
-            low + half for low, half in zip(self.records.bounds.low, self.halves, strict=True)
-        )
 
     @property
     def half_y(self) -> Fraction:

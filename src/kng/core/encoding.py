@@ -9,7 +9,7 @@ neighbouring data stay neighbouring (`docs/proofs/lemmas/ingestion.md`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -34,13 +34,12 @@ class Encoding:
     bounds: Bounds
     step: tuple[Fraction, ...]
     missing: tuple[int, ...]
+    last: tuple[int, ...] = field(init=False, compare=False, repr=False)
 
-    @property
-    def last(self) -> tuple[int, ...]:
-        """The largest integer of each column: whole steps between the bounds."""
-        return tuple(
-            int(width // step) for width, step in zip(self.bounds.width, self.step, strict=True)
-        )
+    def __post_init__(self) -> None:
+        # The largest integer of each column: whole steps between the bounds.
+        steps = zip(self.bounds.width, self.step, strict=True)
+        object.__setattr__(self, "last", tuple(int(width // step) for width, step in steps))
 
     @property
     def lattice(self) -> Lattice:

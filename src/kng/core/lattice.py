@@ -54,7 +54,7 @@ class AffineMap:
     def __call__(self, vector: Sequence[Fraction]) -> tuple[Fraction, ...]:
         """Apply the map."""
         return tuple(
-            sum((m * v for m, v in zip(row, vector, strict=True)), start)
+            sum((m * v for m, v in zip(row, vector, strict=True) if m), start)
             for row, start in zip(self.matrix, self.offset, strict=True)
         )
 

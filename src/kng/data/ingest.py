@@ -47,9 +47,10 @@ class Ingest:
     def __call__(self, *blocks: Floats) -> Integers:
         """Return the integers of blocks of columns side by side, valid until the next call."""
         rows = len(blocks[0])
-        if len(self._buffer) < rows:
-            self._buffer = np.empty((rows, self._buffer.shape[1]))
-        out = self._buffer[:rows]
+        if len(self._buffer) != rows:
+            # Column after column in memory, as sums over records like it.
+            self._buffer = np.empty((self._buffer.shape[1], rows)).T
+        out = self._buffer
         if out.shape[1] == 1:
             self._column(blocks[0][:, 0], out[:, 0])
             return out

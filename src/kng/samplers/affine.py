@@ -36,7 +36,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, logsumexp
+from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv
 
 from kng.core.bits import Bits
 from kng.core.errors import IncompatibleParts
@@ -49,11 +49,12 @@ from kng.core.regression import (
     CoefficientPlan,
     Matrix,
     RealNorm,
+    Scale,
     Vector,
 )
 from kng.samplers.corner import Corner, Nearest
 
-FIRST_BATCH = 2**9
+FIRST_BATCH = 2**6
 LAST_BATCH = 2**15
 # Y is chosen so that the solution of u_S(phi) = u_S is unique: ||A_SS^-1 b_S||_1 <= 0.8 Y.
 _ROOM = 1.25
@@ -115,15 +116,44 @@ def best(plan: CoefficientPlan, field: AffineField) -> Proposals | Corner:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """What all proposals share: the plan's parts, and the gradient with its ridge."""
+
+    norm: RealNorm
+    scale: Scale
+    rate: float
+    ball: float | None
+    matrix: Matrix
+    vector: Vector
+
+    @classmethod
+    def of(cls, plan: CoefficientPlan, field: AffineField) -> Frame:
+        """Take a plan and the data apart, once."""
+        norm, domain = plan.problem.norm, plan.problem.domain
+        assert isinstance(norm, RealNorm)
+        ball = float(domain.radius) if isinstance(domain, BallDomain) else None
+        matrix = field.matrix + float(plan.ridge) * np.eye(len(field.vector))
+        return cls(norm, plan.scale, plan.rate, ball, matrix, field.vector)
+
+    @property
+    def noise(self) -> float:
+        """Return the scale of the noise in u."""
+        return self.scale.bound / self.rate
+
+    def exponent(self, theta: Matrix) -> Vector:
+        """Return rate * ||gradient / Delta(theta)|| for rows of theta."""
+        gradient = theta @ self.matrix - self.vector
+        return self.rate * self.norm.lengths(gradient / self.scale.widths(theta))
+
+
+@dataclass(frozen=True)
 class Proposals:
     """One way to split the coordinates, its envelope, and draws from it.
 
     ``shift`` is Y, or None on a ball. Quantities with S (strong) and W (weak) index coordinates.
     """
 
-    plan: CoefficientPlan
-    matrix: Matrix
-    vector: Vector
+    frame: Frame
     strong: Indices
     weak: Indices
     shift: float | None
@@ -134,56 +164,41 @@ class Proposals:
     @classmethod
     def best(cls, plan: CoefficientPlan, field: AffineField, floor: float) -> Proposals:
         """Return the split with the smallest envelope."""
-        d = len(field.vector)
-        matrix = field.matrix + float(plan.ridge) * np.eye(d)
-        order, usable = pivots(matrix)
-        uniform = cls._split(plan, matrix, field.vector, [])
+        frame = Frame.of(plan, field)
+        order, usable = pivots(frame.matrix)
+        uniform = cls._split(frame, [])
         uniform = replace(uniform, floor=floor, log_envelope=uniform.log_envelope - floor)
-        splits = [cls._split(plan, matrix, field.vector, order[: k + 1]) for k in range(usable)]
+        splits = [cls._split(frame, order[: k + 1]) for k in range(usable)]
         return min([uniform, *splits], key=lambda split: split.log_envelope)
 
     @classmethod
-    def _split(
-        cls, plan: CoefficientPlan, matrix: Matrix, vector: Vector, chosen: list[int]
-    ) -> Proposals:
-        d = len(vector)
+    def _split(cls, frame: Frame, chosen: list[int]) -> Proposals:
+        d, matrix, vector, ball = len(frame.vector), frame.matrix, frame.vector, frame.ball
         strong = np.array(sorted(chosen), dtype=np.int64)
         weak = np.array(sorted(set(range(d)) - set(chosen)), dtype=np.int64)
         square = matrix[np.ix_(strong, strong)]
         center = np.asarray(np.linalg.solve(square, vector[strong]), dtype=np.float64)
-        domain = plan.problem.domain
-        ball = isinstance(domain, BallDomain)
         shift = None if ball else max(1.0, _ROOM * float(np.abs(center).sum()))
-        if not chosen:
-            shift = None if ball else 1.0
-        radius = float(domain.radius) if isinstance(domain, BallDomain) else 1.0
-        log_mass = log_l1_volume(len(weak)) + len(weak) * log(radius)
+        log_mass = log_l1_volume(len(weak)) + len(weak) * log(ball or 1.0)
         if chosen:
-            norm = plan.problem.norm
-            assert isinstance(norm, RealNorm)
             k = len(chosen)
-            log_mass += norm.log_volume(k) + log(k) + k * log(plan.scale.bound / plan.rate)
-            log_mass += logsumexp(_Radial(k, d + 1, shift or 1.0).log_masses)
+            log_mass += frame.norm.log_volume(k) + log(k) + k * log(frame.noise)
+            log_mass += np.logaddexp.reduce(_Radial(k, d + 1, shift or 1.0).log_masses)
             log_mass -= np.linalg.slogdet(square)[1]
             if shift is not None:
                 # Y divides the mass: dtheta is (Y + ||theta||_1)^(d+1) / Y dphi.
                 log_mass -= log(1 - np.abs(center).sum() / shift) + log(shift)
-        return cls(plan, matrix, vector, strong, weak, shift, center, 0.0, float(log_mass))
+        return cls(frame, strong, weak, shift, center, 0.0, float(log_mass))
 
     @cached_property
     def _inverse(self) -> Matrix:
-        return np.asarray(np.linalg.inv(self.matrix[np.ix_(self.strong, self.strong)]))
-
-    @property
-    def _radius(self) -> float:
-        domain = self.plan.problem.domain
-        return float(domain.radius) if isinstance(domain, BallDomain) else 1.0
+        return np.asarray(np.linalg.inv(self.frame.matrix[np.ix_(self.strong, self.strong)]))
 
     def batch(self, bits: Bits, size: int) -> tuple[Matrix, Vector]:
         """Return proposed coefficients and the log of their acceptance probabilities."""
-        d, k = len(self.vector), len(self.strong)
+        d, k, radius = len(self.frame.vector), len(self.strong), self.frame.ball or 1.0
         phi = np.zeros((size, d))
-        phi[:, self.weak] = self._radius * l1_ball(bits, size, len(self.weak))
+        phi[:, self.weak] = radius * l1_ball(bits, size, len(self.weak))
         log_accept, x, log_bound = np.zeros(size), np.zeros(size), np.zeros(size)
         if k:
             radial = _Radial(k, d + 1, self.shift or 1.0)
@@ -192,15 +207,14 @@ class Proposals:
             phi[:, self.strong], log_jacobian = self._solve(bits, phi, x)
             log_accept -= log_jacobian
         total = np.abs(phi).sum(axis=1)
-        inside = total < self._radius
+        inside = total < radius
         theta = phi
         log_weight = np.zeros(size)
         if self.shift is not None:
             theta = self.shift * phi / np.where(inside, 1 - total, 1.0)[:, None]
             length = np.abs(theta).sum(axis=1)
             log_weight = (d + 1) * np.log((self.shift + length) / (1 + length))
-        score = self._score(theta)
-        log_accept += self.floor + log_weight - self.plan.rate * score - (log_bound - x)
+        log_accept += self.floor + log_weight - self.frame.exponent(theta) - (log_bound - x)
         return theta, np.where(inside, log_accept, -np.inf)
 
     def _solve(self, bits: Bits, phi: Matrix, x: Vector) -> tuple[Matrix, Vector]:
@@ -211,13 +225,9 @@ class Proposals:
         and reach it after at most one per change of sign.
         """
         size, k = len(x), len(self.strong)
-        norm = self.plan.problem.norm
-        assert isinstance(norm, RealNorm)
-        noise = (
-            norm.directions(bits, size, k) * (x * self.plan.scale.bound / self.plan.rate)[:, None]
-        )
-        cross = phi[:, self.weak] @ self.matrix[np.ix_(self.weak, self.strong)]
-        target = self.vector[self.strong] / (self.shift or 1.0)
+        noise = self.frame.norm.directions(bits, size, k) * (x * self.frame.noise)[:, None]
+        cross = phi[:, self.weak] @ self.frame.matrix[np.ix_(self.weak, self.strong)]
+        target = self.frame.vector[self.strong] / (self.shift or 1.0)
         if self.shift is None:
             return (noise - cross + target) @ self._inverse, np.zeros(size)
         room = 1 - np.abs(phi[:, self.weak]).sum(axis=1, keepdims=True)
@@ -231,12 +241,6 @@ class Proposals:
         strong = p - s * q
         slope = 1 + np.sign(strong) @ q
         return strong, np.log(slope) - log(1 - float(np.abs(q).sum()))
-
-    def _score(self, theta: Matrix) -> Vector:
-        norm = self.plan.problem.norm
-        assert isinstance(norm, RealNorm)
-        gradient = theta @ self.matrix - self.vector
-        return norm.lengths(gradient / self.plan.scale.widths(theta))
 
 
 @dataclass(frozen=True)
@@ -277,7 +281,7 @@ class _Radial:
     def draw(self, bits: Bits, size: int) -> Vector:
         """Return draws: a piece by its mass, then inversion within it."""
         k, d, y = self.k, self.weight, self.shift
-        masses = np.exp(self.log_masses - logsumexp(self.log_masses))
+        masses = np.exp(self.log_masses - np.logaddexp.reduce(self.log_masses))
         piece = np.searchsorted(np.cumsum(masses)[:-1], bits.uniforms(size), side="right")
         u = bits.uniforms(size)
         power = d - k

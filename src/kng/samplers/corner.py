@@ -27,8 +27,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
-from scipy.special import logsumexp
 
 from kng.core.bits import Bits
 from kng.core.regression import AffineField, BallDomain, CoefficientPlan, Matrix, Vector
@@ -48,6 +46,8 @@ class Nearest:
     @classmethod
     def of(cls, field: AffineField, radius: float) -> Nearest:
         """Solve the linear program; theta = p - q with p, q >= 0."""
+        from scipy.optimize import linprog  # half a second to import, and only a ball needs it
+
         d = len(field.vector)
         scale = float(np.abs(field.matrix).max()) or 1.0
         a, b, one = field.matrix / scale, field.vector / scale, np.ones((d, 1))
@@ -160,7 +160,7 @@ class Corner:
         reach = 2 * float(np.max(np.abs(vector) + radius * np.abs(matrix).max(axis=1)))
         least = rate * float(np.max(chosen @ corner - signs * vector[rows]))
         masses = log_mass(weights, reach)
-        log_envelope = edges.log_mass + float(logsumexp(masses.sum() - masses)) - least
+        log_envelope = edges.log_mass + float(np.logaddexp.reduce(masses.sum() - masses)) - least
         log_envelope -= float(np.linalg.slogdet(square)[1])
         return cls(
             matrix,
@@ -187,7 +187,7 @@ class Corner:
         theta[:, self.edge] = along
         behind = distances(bits.uniforms(size, len(self.rows)), self.weights, self.reach)
         masses = log_mass(self.weights, self.reach)
-        share = np.cumsum(np.exp(-masses - logsumexp(-masses)))[:-1]
+        share = np.cumsum(np.exp(-masses - np.logaddexp.reduce(-masses)))[:-1]
         leader = np.searchsorted(share, bits.uniforms(size), side="right")
         behind[np.arange(size), leader] = 0.0
         exponent = self.least + exponent + behind @ self.weights
