@@ -2,14 +2,14 @@
 
     python docs/tables/sampling_regression.py
 
-A proposal is accepted with the mean probability that `kng.samplers.affine.acceptance` returns, so a
-draw takes the inverse of it on average. Everything is seeded; it takes a few minutes.
+A proposal is accepted with a mean probability that a sample of proposals shows, so a draw takes the
+inverse of it on average. Everything is seeded; it takes a few minutes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,12 @@ from kng.data import open_regression
 from kng.domains import HeavyTailed, L1Ball
 from kng.estimators.regression import encoded
 from kng.losses import LeastSquares
-from kng.mechanisms import KNG
+from kng.mechanisms import KNG, Exponential
 from kng.norms import CoordinateSup, LInf
-from kng.samplers.affine import acceptance
+from kng.samplers import affine, gaussian
 
 Array = NDArray[np.float64]
+Change = Callable[[Array, Array], tuple[Array, Array]]
 
 TRUTH = np.r_[0, -1 + 2 * np.arange(11) / 11]  # the paper's, intercept first
 SPAN = 8  # public bounds of the response: -8 to 8
@@ -37,7 +38,12 @@ SIZES = (10**2, 10**3, 10**4, 10**5, 10**6)
 
 
 def proposals(
-    X: Array, y: Array, *, span: float = 1, epsilon: Any = 1, coef_bound: Fraction | None = None
+    X: Array,
+    y: Array,
+    *,
+    span: float = 1,
+    mechanism: KNG | Exponential | None = None,
+    coef_bound: Fraction | None = None,
 ) -> str:
     """Return the mean number of proposals for one draw, with covariates in [-1, 1]."""
     features = X.shape[1]
@@ -50,11 +56,13 @@ def proposals(
         domain, norm = L1Ball(design.dim, coef_bound / reach), LInf()
     unit = PrivacyUnit(ReplaceOne(len(X)))
     problem = Regression(LeastSquares(), norm, domain, design, unit)
-    plan = KNG().plan(problem, Fraction(epsilon))
+    plan = (mechanism or KNG()).plan(problem, Fraction(1))
     field = LeastSquares().read_affine(open_regression(X, y, design.records), design)
+    best = affine.best if plan.score == "gradient" else gaussian.best
+    chosen = best(plan, field)
     bits, made, accepted = SeededBits(0), 0, 0.0
     while accepted < 1000 and made < MOST:
-        accepted += BATCH * acceptance(plan, field, bits, BATCH)
+        accepted += float(np.exp(chosen.batch(bits, BATCH)[1]).sum())
         made += BATCH
     return shown(made, accepted)
 
@@ -138,16 +146,30 @@ def dimension_table() -> None:
 
 
 def ball_table() -> None:
-    """Print KNG on the paper's ball, around and beside the truth."""
+    """Print both mechanisms on the paper's ball, around and beside the truth."""
     length = Fraction(61, 11)
-    shares = {"0.8": Fraction(4, 5), "1": Fraction(1), "2": Fraction(2), "10": Fraction(10)}
-    rows = {
-        f"coef_bound = {name} x the truth": [
-            proposals(*paper(n), span=SPAN, coef_bound=share * length) for n in SIZES
-        ]
-        for name, share in shares.items()
+    shares = {"0.2": Fraction(1, 5), "0.8": Fraction(4, 5), "1": Fraction(1), "2": Fraction(2)}
+    kinds: dict[str, Change] = {
+        "paper's data": lambda X, y: (X, y),
+        "a duplicated, a constant and a dead column": _degenerate,
+        "all columns alike": lambda X, y: (np.repeat(X[:, :1], 11, axis=1), y),
+        "response at one bound": lambda X, y: (X, np.full_like(y, SPAN)),
     }
-    table("paper's data, epsilon = 1", [f"n = {n:,}" for n in SIZES], rows)
+    for mechanism in (KNG(), Exponential()):
+        rows = {
+            f"{kind}, {name} x the truth": [
+                proposals(
+                    *change(*paper(n)),
+                    span=SPAN,
+                    mechanism=mechanism,
+                    coef_bound=share * length,
+                )
+                for n in SIZES
+            ]
+            for kind, change in kinds.items()
+            for name, share in {**shares, "10": Fraction(10)}.items()
+        }
+        table(f"ball, {mechanism.name}, epsilon = 1", [f"n = {n:,}" for n in SIZES], rows)
 
 
 if __name__ == "__main__":
