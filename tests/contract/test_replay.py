@@ -278,7 +278,6 @@ def test_the_ledger_writes_the_same_rows(statistic, relation, books, capfd, capl
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("statistic", ["mean", "median"])
 def test_nothing_but_the_value_leaves_a_file(relation, statistic, tmp_path, capfd, caplog):
-    csv.field_size_limit(sys.maxsize)  # the library lifts the limit once, for every file
     path = tmp_path / "data.csv"
 
     def left(cells: list[bytes]) -> Any:

@@ -55,7 +55,7 @@ def test_hard_designs_are_answered_without_a_word(way, relation, design, capfd):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("epsilon", [1e-9, 0.01, 100])
+@pytest.mark.parametrize("epsilon", [1e-9, 0.01, 100, 10_000])
 def test_hard_designs_are_answered_at_every_epsilon(way, epsilon):
     # A ball of 10 holds every estimate; the next test is about those that do not.
     wide = {"coef_bound": 10} if "coef_bound" in WAYS[way][1] else {}
@@ -63,8 +63,20 @@ def test_hard_designs_are_answered_at_every_epsilon(way, epsilon):
         assert np.all(np.isfinite(model(way, epsilon=epsilon, **wide).fit(X, y).coef_))
 
 
-@pytest.mark.skip(reason="open: KNG and exponential by name stall on a ball that is too small")
-@pytest.mark.parametrize("way", [way for way in WAYS if "coef_bound" in WAYS[way][1]])
+ENDLESS = pytest.mark.xfail(
+    run=False, reason="known limit: the draw does not end (docs/sampling-regression.md)"
+)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param("linear ball kng", marks=ENDLESS),
+        pytest.param("linear exponential", marks=ENDLESS),
+        "linear objective",
+        "huber ball",
+    ],
+)
 def test_a_ball_that_leaves_the_estimate_out_is_answered(way):
     # Ordinary data, an ordinary epsilon, and a caller who guessed too small a bound.
     draw = np.random.default_rng(10)

@@ -115,10 +115,9 @@ def test_a_copy_charges_the_same_account(way, how, ledger):
     assert [entry.state for entry in ledger.history()] == ["released"] * 3
 
 
-@pytest.mark.parametrize("way", BOTH)
-def test_a_fitted_model_can_be_read_by_another_process(way, books, ledger):
+def test_a_fitted_model_can_be_read_by_another_process(books, ledger):
     X, y = table()
-    fitted = model(way, ledger=ledger).fit(X, y)
+    fitted = model("linear", ledger=ledger).fit(X, y)
     (books / "model").write_bytes(pickle.dumps(fitted))
     program = (
         "import pickle, sys; m = pickle.load(open(sys.argv[1], 'rb')); "

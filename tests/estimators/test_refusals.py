@@ -245,6 +245,7 @@ SHAPES = {
     "number": 0.987654321,
     "a series": pd.Series(secret((40,))),
     "a list of numbers": secret((40,)).tolist(),
+    "a list whose width only its rows tell": secret((40, 2)).tolist(),
     "dates": np.full((40, 2), "2020-01-01", dtype="datetime64[D]"),
     "none": None,
     "a generator": (row for row in [[0.987654321, 0.0]] * 40),
