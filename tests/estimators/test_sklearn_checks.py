@@ -31,7 +31,7 @@ LINEAR = kng.LinearRegression(
     epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), random_state=0
 )
 BALL = kng.LinearRegression(
-    epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), coef_bound=5000, random_state=0
+    epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), coef_bound=200, random_state=0
 )
 HUBER = kng.HuberRegressor(epsilon=100, threshold=1, bounds_X=(-10, 10), random_state=0)
 

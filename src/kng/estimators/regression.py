@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
@@ -116,17 +117,17 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         public = self.neighbours == ReplaceOne.name
         if isinstance(X, list | tuple):
             X = _table(X, self._declared_width())
-        X = _unmasked(X)
         if hasattr(type(X), "columns"):
             # Columns are read one by one: a common type for all would depend on what they hold.
             validate_data(self, X, skip_check_array=True)
         else:
+            X = X if sparse.issparse(X) else _array(X, "X")
             # scikit-learn's own words for these faults would show records, or their number.
-            if np.iscomplexobj(X):
+            if X.dtype.kind == "c":
                 raise SchemaError("Complex data not supported: covariates must be real numbers.")
-            if np.ndim(X) < 2:
+            if X.ndim < 2:
                 raise SchemaError(
-                    f"Expected 2D array for X, got {np.ndim(X)}D. Reshape your data: one row per "
+                    f"Expected 2D array for X, got {X.ndim}D. Reshape your data: one row per "
                     "record and one column per covariate."
                 )
             X = validate_data(
@@ -147,7 +148,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         names = self._names()
         facts = {
             "coefficients": ", ".join((["intercept"] if self.fit_intercept else []) + names),
-            **self._facts(design),
+            **self._facts(),
             **details(design.records, plan.problem.unit),
         }
         answer = Answer(
@@ -169,8 +170,8 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         low_y, high_y = response_bounds(self.bounds_y)
         return Bounds((*low, low_y), (*high, high_y), (*names, "response"))
 
-    def _facts(self, design: Design) -> dict[str, str]:  # noqa: ARG002 - some need it
-        """Return what else was public and stated."""
+    def _facts(self) -> dict[str, str]:
+        """Return the other numbers that the caller has stated."""
         if self.coef_bound is None:
             return {}
         return {"coef_bound": show(exact(self.coef_bound, "coef_bound"))}
@@ -241,6 +242,26 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, reset=False, ensure_all_finite=False)
         return np.asarray(X @ self.coef_ + self.intercept_)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2 of the predictions; on private records a release that nothing protects.
+
+        For data that are public. The safe way to judge a model on private records is a release of
+        its own, charged to the same ledger: predictions are free, so the mean absolute error is
+
+            kng.mean(abs(y - model.predict(X)), bounds=(0, 500), epsilon=0.1, ledger=...)
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(X, y, sample_weight))
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
@@ -265,11 +286,17 @@ def _table(rows: Any, width: int | None) -> Any:
     return table
 
 
-def _unmasked(data: Any) -> Any:
-    """Return a masked array as objects, None where it is masked; scikit-learn drops the mask."""
+def _array(data: Any, name: str) -> NDArray[Any]:
+    """Return what calls itself an array as one; its shape and type are public, its cells not."""
     if isinstance(data, np.ma.MaskedArray):
-        return np.ma.filled(data.astype(object), None)
-    return data
+        # Cell by cell through objects; otherwise the mask would be dropped.
+        return np.asarray(np.ma.filled(data.astype(object), None))
+    if not hasattr(type(data), "__array__"):
+        # Other sequences would be given a common type, and one record would decide which.
+        raise SchemaError(
+            f"{name} must be an array, a list or a data frame, got {type(data).__name__}."
+        )
+    return np.asarray(data)
 
 
 def _response(y: Any) -> Any:
@@ -277,8 +304,8 @@ def _response(y: Any) -> Any:
     if y is None:
         raise SpecError("fit requires y to be passed, but the target y is None.")
     if isinstance(y, list | tuple):
-        y = np.array(y, dtype=object)
-    y = np.asarray(_unmasked(y))
+        return np.fromiter(y, dtype=object, count=len(y))
+    y = _array(y, "y")
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected; it is read as one column.",
