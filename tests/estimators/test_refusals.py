@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import UserList
 from typing import Any
 
 import numpy as np
@@ -250,6 +251,8 @@ SHAPES = {
     "none": None,
     "a generator": (row for row in [[0.987654321, 0.0]] * 40),
     "a set": {0.987654321},
+    "a mapping": {"a": secret((40,)), "b": secret((40,))},
+    "another sequence": UserList(secret((40, 2)).tolist()),
 }
 
 
@@ -257,8 +260,6 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_shapes_of_the_covariates(way, shape, relation, ledger):
-    if (shape, relation) == ("no records", "add-remove"):
-        pytest.skip("a private number of records may be 0, of X and of y")
     X, journal = SHAPES[shape], []
     y = watched(table()[1], journal)
     with pytest.raises((kng.KngError, ValueError, TypeError)) as caught:
@@ -291,6 +292,8 @@ RESPONSES = {
     "text": "0.987654321",
     "dates": np.full(40, "2020-01-01", dtype="datetime64[D]"),
     "a frame of two": pd.DataFrame(secret((40, 2))),
+    "another sequence": UserList(secret((40,)).tolist()),
+    "sparse": sparse.csr_array(secret((40, 1))),
 }
 
 

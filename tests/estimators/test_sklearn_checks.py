@@ -27,9 +27,7 @@ EXPECTED_FAILURES = {
     ),
 }
 
-LINEAR = kng.LinearRegression(
-    epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), random_state=0
-)
+LINEAR = kng.LinearRegression(epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), random_state=0)
 BALL = kng.LinearRegression(
     epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), coef_bound=200, random_state=0
 )

@@ -75,8 +75,7 @@ def _check(lows: tuple[Fraction, ...], highs: tuple[Fraction, ...], name: str) -
 def _pair(value: Any, name: str) -> tuple[Any, Any]:
     if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
         raise SpecTypeError(
-            f"{name} must be a pair (low, high), got {type(value).__name__}. "
-            "For example (0, 100)."
+            f"{name} must be a pair (low, high), got {type(value).__name__}. For example (0, 100)."
         )
     if len(value) != 2:
         raise SpecError(f"{name} must be a pair (low, high), got {len(value)} values.")

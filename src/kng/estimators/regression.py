@@ -71,8 +71,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self._refit(X, y, statistic)
         except BaseException:
             # What an earlier fit has paid for is not lost to one that is refused.
-            vars(self).clear()
-            vars(self).update(former)
+            self.__dict__ = former
             raise
         return self
 
