@@ -76,7 +76,8 @@ def surroundings() -> dict[str, Any]:
         "decimal flags": {str(k): v for k, v in decimal.getcontext().flags.items()},
         "filters": list(warnings.filters),
         "random": random.getstate(),
-        "numpy random": np.random.get_state()[1].tolist(),
+        # The state and how far it is used up.
+        "numpy random": (np.random.get_state()[1].tolist(), np.random.get_state()[2]),
         "precision": flint.ctx.prec,
         "recursion": sys.getrecursionlimit(),
         "cells": csv.field_size_limit(),

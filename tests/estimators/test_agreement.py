@@ -141,8 +141,7 @@ def test_huber_with_a_large_threshold_is_least_squares():
     agrees(nearer, plain.coef_, plain.intercept_, 0.5)
 
 
-@pytest.mark.parametrize("way", NORMED)
-@pytest.mark.parametrize("norm", ["linf", "l2", "l1"])
+@pytest.mark.parametrize(("way", "norm"), NORMED)
 def test_every_norm_agrees(way, norm):
     X, y = survey()
     auto = fitted(way, X, y, epsilon=800)
