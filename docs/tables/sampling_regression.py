@@ -172,7 +172,19 @@ def ball_table() -> None:
         table(f"ball, {mechanism.name}, epsilon = 1", [f"n = {n:,}" for n in SIZES], rows)
 
 
+def large_table() -> None:
+    """Print ten million records, which take about two gigabytes of memory."""
+    data, length = paper(10**7), Fraction(61, 11)
+    rows = {
+        "default": [proposals(*data, span=SPAN)],
+        "coef_bound = 2 x the truth": [proposals(*data, span=SPAN, coef_bound=2 * length)],
+        "coef_bound = 10 x the truth": [proposals(*data, span=SPAN, coef_bound=10 * length)],
+    }
+    table("paper's data, epsilon = 1", ["n = 10,000,000"], rows)
+
+
 if __name__ == "__main__":
     default_table()
     dimension_table()
     ball_table()
+    large_table()

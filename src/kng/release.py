@@ -54,7 +54,7 @@ def certified(plan: Plan, sampler: str = "auto") -> Plan:
         ``"auto"``, or a sampler by name. Markov chains are never chosen, only named.
     """
     fitting = _samplers(plan)
-    if sampler != "auto" and sampler not in fitting:
+    if sampler != "auto" and sampler not in list(fitting):
         raise IncompatibleParts(
             f"sampler={sampler!r} does not serve mechanism={plan.mechanism!r} here; use "
             f"{' or '.join(repr(name) for name in fitting)}, or leave it at 'auto'."

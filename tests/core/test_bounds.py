@@ -92,3 +92,11 @@ def test_widths_and_lengths(sides):
 def test_bounds_are_fixed():
     with pytest.raises(AttributeError):
         ONE.low = (F(5),)
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, (1, 0), (0, 1, 2), {}, ([0], [1, 2]), {"a": (1, 0)}, {"a": 5}, 5, (0, "x")]
+)
+def test_the_argument_at_fault_is_named(wrong):
+    with pytest.raises((SpecError, SpecTypeError), match=r"^bounds_X\b"):
+        bounds_of(wrong, "bounds_X")

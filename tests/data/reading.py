@@ -3,12 +3,37 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from kng.core.bounds import bounds_of
 from kng.core.encoding import Encoding, encoding_of
 from kng.data import open_source
+
+# Ways to hold one and the same table of floats.
+LAYOUTS = {
+    "fortran": np.asfortranarray,
+    "transposed": lambda X: np.ascontiguousarray(X.T).T,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
+    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "read only": lambda X: np.frombuffer(X.tobytes()).reshape(X.shape),
+    "other byte order": lambda X: X.astype(">f8"),
+    "objects": lambda X: X.astype(object),
+    "long doubles": lambda X: X.astype(np.longdouble),
+    "texts": lambda X: np.array([[repr(x) for x in row] for row in X.tolist()]),
+    "list": lambda X: X.tolist(),
+    "tuples": lambda X: tuple(map(tuple, X.tolist())),
+    "list of arrays": list,
+    "decimals": lambda X: [[Decimal(repr(x)) for x in row] for row in X.tolist()],
+    "frame": pd.DataFrame,
+    "frame of objects": lambda X: pd.DataFrame(X.astype(object)),
+    "frame of texts": lambda X: pd.DataFrame([[repr(x) for x in row] for row in X.tolist()]),
+    "mapping": lambda X: {"a": X[:, 0], "b": X[:, 1].tolist(), "c": pd.Series(X[:, 2])},
+}
 
 
 def encoding(bounds: Any = (0, 10), *, granularity: Any = None, missing: Any = None) -> Encoding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -194,3 +195,17 @@ def test_numbers_survive_the_way_through_a_file(folder):
     path = folder / "floats.csv"
     path.write_text("a\n" + "\n".join(map(repr, values)))
     assert integers(path, rule) == integers({"a": values}, rule)
+
+
+def test_the_limit_on_a_cell_is_lifted_for_our_readers_only(written):
+    # There is one limit for a whole process, and threads share it.
+    path = written("a\n" + ("9" * 200_000 + "\n") * 20 + "2\n" * 5000)
+    expected = integers(path, RULE)
+    former = csv.field_size_limit(1000)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            read = list(pool.map(lambda _: integers(path, RULE), range(8)))
+        assert csv.field_size_limit() == 1000
+    finally:
+        csv.field_size_limit(former)
+    assert all(one == expected for one in read)

@@ -22,17 +22,7 @@ class Bounds:
     columns: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not self.low or len(self.low) != len(self.high):
-            raise SpecError(
-                f"bounds need one low and one high end per column, got {len(self.low)} and "
-                f"{len(self.high)}."
-            )
-        for low, high in zip(self.low, self.high, strict=True):
-            if low >= high:
-                raise SpecError(
-                    f"bounds must satisfy low < high, got ({show(low)}, {show(high)}). "
-                    "State the public range of a record, as in bounds=(0, 100)."
-                )
+        _check(self.low, self.high, "bounds")
 
     @property
     def width(self) -> tuple[Fraction, ...]:
@@ -43,31 +33,49 @@ class Bounds:
         return len(self.low)
 
 
-def bounds_of(value: Any) -> Bounds:
-    """Read bounds as a pair of numbers, a pair of arrays, or ``{column: (low, high)}``."""
+def bounds_of(value: Any, name: str = "bounds") -> Bounds:
+    """Read bounds as a pair of numbers, a pair of arrays, or ``{column: (low, high)}``.
+
+    ``name`` is the argument's name, for the messages.
+    """
     if value is None:
         raise SpecError(
-            "bounds are missing. They are public facts about a record and are never read from "
-            "the data; state them, as in bounds=(0, 100)."
+            f"{name} are missing. They are public facts about a record and are never read from "
+            f"the data; state them, as in {name}=(0, 100)."
         )
     if isinstance(value, Bounds):
         return value
     if isinstance(value, Mapping):
         if not value:
-            raise SpecError("bounds name no column; give {column: (low, high)}.")
-        pairs = [_pair(pair, f"bounds[{name!r}]") for name, pair in value.items()]
-        ends = [(exact(a, "bounds low"), exact(b, "bounds high")) for a, b in pairs]
-        names = tuple(str(name) for name in value)
-        return Bounds(tuple(a for a, _ in ends), tuple(b for _, b in ends), names)
-    low, high = _pair(value, "bounds")
-    return Bounds(_ends(low, "bounds low"), _ends(high, "bounds high"))
+            raise SpecError(f"{name} name no column; give {{column: (low, high)}}.")
+        pairs = [_pair(pair, f"{name}[{column!r}]") for column, pair in value.items()]
+        lows = tuple(exact(pair[0], f"{name} low") for pair in pairs)
+        highs = tuple(exact(pair[1], f"{name} high") for pair in pairs)
+        _check(lows, highs, name)
+        return Bounds(lows, highs, tuple(str(column) for column in value))
+    low, high = _pair(value, name)
+    lows, highs = _ends(low, f"{name} low"), _ends(high, f"{name} high")
+    _check(lows, highs, name)
+    return Bounds(lows, highs)
+
+
+def _check(lows: tuple[Fraction, ...], highs: tuple[Fraction, ...], name: str) -> None:
+    if not lows or len(lows) != len(highs):
+        raise SpecError(
+            f"{name} need one low and one high end per column, got {len(lows)} and {len(highs)}."
+        )
+    for low, high in zip(lows, highs, strict=True):
+        if low >= high:
+            raise SpecError(
+                f"{name} must satisfy low < high, got ({show(low)}, {show(high)}). State the "
+                f"public range of a record, as in {name}=(0, 100)."
+            )
 
 
 def _pair(value: Any, name: str) -> tuple[Any, Any]:
     if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
         raise SpecTypeError(
-            f"{name} must be a pair (low, high), got {type(value).__name__}. "
-            "For example bounds=(0, 100)."
+            f"{name} must be a pair (low, high), got {type(value).__name__}. For example (0, 100)."
         )
     if len(value) != 2:
         raise SpecError(f"{name} must be a pair (low, high), got {len(value)} values.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
 from typing import Any
@@ -47,7 +47,7 @@ class Release:
     sampler: str
     bounds: Bounds
     assumptions: tuple[Assumption, ...]
-    details: Mapping[str, str]
+    details: Mapping[str, str] = field(hash=False)
     version: str
     units: AffineMap | None = None
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from kng.data.batches import Batches, BatchSource
 from kng.data.ingest import Ingest, number, numbers
 
 _LONGEST_HEADER = 2**16
+# Held while the module's one limit on the length of a cell is lifted.
+_LIMIT = Lock()
 
 
 class CsvSource(BatchSource):
@@ -50,25 +53,39 @@ class CsvSource(BatchSource):
 
     def count(self) -> int:
         """Return the number of records, by reading the file once."""
-        return sum(1 for _ in self._rows())
+        return sum(len(rows) for rows in self._parts())
 
     def batches(self) -> Batches:
         """Yield the records as integers."""
         ingest = Ingest(self._encoding)
-        rows = self._rows()
-        while part := list(islice(rows, BATCH_RECORDS)):
+        for part in self._parts():
             columns = [
                 numbers(row[at] if at < len(row) else None for row in part)
                 for at in self._positions
             ]
             yield ingest(np.column_stack(columns))
 
-    def _rows(self) -> Iterator[list[str]]:
-        # The default limit on a cell's length raises on content.
-        csv.field_size_limit(sys.maxsize)
+    def _parts(self) -> Iterator[list[list[str]]]:
+        """Yield the rows in batches."""
         with self._path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
             file.readline()
-            yield from (row for row in csv.reader(file) if row)
+            rows = (row for row in csv.reader(file) if row)
+            while part := _whole(rows):
+                yield part
+
+
+def _whole(rows: Iterator[list[str]]) -> list[list[str]]:
+    """Take one batch of rows, however long their cells are.
+
+    The default limit on a cell's length raises on content. There is one for all readers of the
+    process, so it is put back before anyone else reads.
+    """
+    with _LIMIT:
+        former = csv.field_size_limit(sys.maxsize)
+        try:
+            return list(islice(rows, BATCH_RECORDS))
+        finally:
+            csv.field_size_limit(former)
 
 
 def header_of(path: Path) -> list[str]:

@@ -132,8 +132,9 @@ def _named(data: Any, names: tuple[str, ...] | None, width: int) -> list[Any]:
                 f"{', '.join(repr(str(name)) for name in available)}."
             )
         wanted = [known[name] for name in names]
-    if any(available.count(name) > 1 for name in wanted):
-        raise SchemaError("two columns have the same name; rename one of them.")
+    twice = [name for name in wanted if available.count(name) > 1]
+    if twice:
+        raise SchemaError(f"two columns are named {str(twice[0])!r}; rename one of them.")
     columns = [data[name] for name in wanted]
     if any(not hasattr(column, "__len__") for column in columns):
         raise SchemaError("a column must be an array, a list or a series.")

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from kng.core.design import Design
 from kng.core.errors import SpecError
-from kng.core.exact import positive
+from kng.core.exact import exact, positive, show
 from kng.core.protocols import Domain, Source
 from kng.core.regression import Plan, Regression
 from kng.domains import L1Ball, WholeSpace
@@ -49,6 +49,10 @@ class HuberRegressor(PrivateRegressor):
         Public range of each covariate. Records outside are clipped.
     bounds_y : (low, high), optional
         Only their middle is used, as the point that coefficients are drawn towards; 0 without.
+        Give them where y lies many thresholds away from 0: the pull towards that point biases the
+        intercept, by more the farther y is, and the prediction at the middle of the covariates
+        cannot leave it by more than 1,024 thresholds. Records outside are not clipped, unless they
+        are 2**20 thresholds away.
     coef_bound : number, optional
         Bound on  sum_j |coef_j| * (half the range of covariate j)  plus the size of the prediction
         at the middle of the covariates, measured from the middle of bounds_y; in the units of y.
@@ -84,7 +88,7 @@ class HuberRegressor(PrivateRegressor):
     Notes
     -----
     ``score`` compares predictions with the response it is given. On private data that is a
-    further release, and it is not protected.
+    further release, and it is not protected: take the mean of the errors by `kng.mean` instead.
 
     Examples
     --------
@@ -151,14 +155,24 @@ class HuberRegressor(PrivateRegressor):
                 "in the units of y. The expected spread of the residuals is a good value."
             )
         threshold = positive(self.threshold, "threshold")
-        middle = Fraction(0)
-        if self.bounds_y is not None:
-            low, high = response_bounds(self.bounds_y)
-            middle = (low + high) / 2
-        reach = _FINE * threshold
+        middle, reach = self._middle(), _FINE * threshold
         response = (middle - reach, middle + reach, threshold / _FINE)
         covariates = self._covariates(features)
         return Design(encoded(covariates, response), bool(self.fit_intercept), threshold)
+
+    def _middle(self) -> Fraction:
+        """Return the point that predictions are drawn towards."""
+        if self.bounds_y is None:
+            return Fraction(0)
+        low, high = response_bounds(self.bounds_y)
+        return (low + high) / 2
+
+    def _facts(self) -> dict[str, str]:
+        return {
+            "threshold": show(exact(self.threshold, "threshold")),
+            "response": f"drawn towards {show(self._middle())}, clipped 2**20 thresholds from it",
+            **super()._facts(),
+        }
 
     def _plan(
         self, design: Design, ask: Request, coef_bound: Fraction | None, source: Source

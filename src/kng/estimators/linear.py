@@ -79,7 +79,7 @@ class LinearRegression(PrivateRegressor):
     Notes
     -----
     ``score`` compares predictions with the response it is given. On private data that is a
-    further release, and it is not protected.
+    further release, and it is not protected: take the mean of the errors by `kng.mean` instead.
 
     Examples
     --------

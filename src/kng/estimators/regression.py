@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
@@ -17,7 +18,8 @@ from kng.core.bounds import Bounds, bounds_of
 from kng.core.design import Design
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import SchemaError, SpecError
-from kng.core.exact import positive
+from kng.core.exact import exact, positive, show
+from kng.core.privacy import ReplaceOne
 from kng.core.protocols import Norm, Point, Source
 from kng.core.regression import Plan
 from kng.core.released import Release
@@ -29,6 +31,10 @@ from kng.release import Answer, certified, release
 # Steps between the bounds of a covariate. 2**17 records times squares of 2**17 stay below 2**53,
 # so BLAS adds products exactly; and 2**-16 of a range is far below any statistical error.
 _STEPS = 2**16
+# Noise is drawn in float64: outside these it would be lost in rounding, or overflow.
+_EPSILON = (Fraction(1, 10**12), Fraction(10**6))
+_RADIUS = (Fraction(1, 10**9), Fraction(10**9))
+_LARGEST = 10**300
 
 
 class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -60,6 +66,16 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     random_state: Any
 
     def _fit(self, X: Any, y: Any, statistic: str) -> Self:
+        former = dict(vars(self))
+        try:
+            self._refit(X, y, statistic)
+        except BaseException:
+            # What an earlier fit has paid for is not lost to one that is refused.
+            self.__dict__ = former
+            raise
+        return self
+
+    def _refit(self, X: Any, y: Any, statistic: str) -> None:
         ask = request_of(
             epsilon=self.epsilon,
             neighbours=self.neighbours,
@@ -73,13 +89,13 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise SpecError(f"fit_intercept must be True or False, got {self.fit_intercept!r}.")
         X, y = self._shapes(X, y)
         design = self._design(self.n_features_in_)
+        _resolved(ask.epsilon, coef_bound, design)
         source = open_regression(X, y, design.records)
         plan = certified(self._plan(design, ask, coef_bound, source), self.sampler)
         self.release_ = self._release(statistic, design, plan, source, ask)
         value = np.atleast_1d(self.release_.value)
         self.intercept_ = float(value[0]) if self.fit_intercept else 0.0
         self.coef_ = value[1:] if self.fit_intercept else value
-        return self
 
     def _design(self, features: int) -> Design:
         raise NotImplementedError
@@ -97,23 +113,32 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         another is read; and scikit-learn's check of y is not used, because it insists on
         finite numbers.
         """
+        public = self.neighbours == ReplaceOne.name
         if isinstance(X, list | tuple):
             X = _table(X, self._declared_width())
-        # scikit-learn's own words for these two faults would show the records.
-        if np.iscomplexobj(X):
-            raise SchemaError("Complex data not supported: covariates must be real numbers.")
-        if not hasattr(X, "columns") and np.ndim(X) < 2:
-            raise SchemaError(
-                f"Expected 2D array for X, got {np.ndim(X)}D. Reshape your data: one row per "
-                "record and one column per covariate."
+        if hasattr(type(X), "columns"):
+            # Columns are read one by one: a common type for all would depend on what they hold.
+            validate_data(self, X, skip_check_array=True)
+        else:
+            X = X if sparse.issparse(X) else _array(X, "X")
+            # scikit-learn's own words for these faults would show records, or their number.
+            if X.dtype.kind == "c":
+                raise SchemaError("Complex data not supported: covariates must be real numbers.")
+            if X.ndim < 2:
+                raise SchemaError(
+                    f"Expected 2D array for X, got {X.ndim}D. Reshape your data: one row per "
+                    "record and one column per covariate."
+                )
+            X = validate_data(
+                self,
+                X,
+                dtype=None,
+                ensure_all_finite=False,
+                ensure_min_samples=int(public),
+                ensure_min_features=int(public),
             )
-        X = validate_data(
-            self,
-            X,
-            dtype=None,
-            ensure_all_finite=False,
-            ensure_min_samples=1 if self.neighbours == "replace-one" else 0,
-        )
+        if self.n_features_in_ == 0:
+            raise SchemaError("X has no column; a regression needs at least one covariate.")
         return X, _response(y)
 
     def _release(
@@ -122,6 +147,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         names = self._names()
         facts = {
             "coefficients": ", ".join((["intercept"] if self.fit_intercept else []) + names),
+            **self._facts(),
             **details(design.records, plan.problem.unit),
         }
         answer = Answer(
@@ -136,10 +162,18 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return release([plan], answer, source, ask.ledger, ask.bits)
 
     def _public_bounds(self, bounds: Bounds) -> Bounds:
-        """Return what the receipt shows; a response without bounds is not shown as if it had."""
-        names = (*self._names(), "response")
-        shown = len(names) if self.bounds_y is not None else len(names) - 1
-        return Bounds(bounds.low[:shown], bounds.high[:shown], names[:shown])
+        """Return the caller's bounds; a response without any is not shown as if it had."""
+        low, high, names = bounds.low[:-1], bounds.high[:-1], tuple(self._names())
+        if self.bounds_y is None:
+            return Bounds(low, high, names)
+        low_y, high_y = response_bounds(self.bounds_y)
+        return Bounds((*low, low_y), (*high, high_y), (*names, "response"))
+
+    def _facts(self) -> dict[str, str]:
+        """Return the other numbers that the caller has stated."""
+        if self.coef_bound is None:
+            return {}
+        return {"coef_bound": show(exact(self.coef_bound, "coef_bound"))}
 
     def _names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -154,7 +188,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "bounds_X is missing. The public range of each covariate is never read from the "
                 "data; state it, as in bounds_X=(0, 100) or {'age': (0, 100)}."
             )
-        bounds = bounds_of(self.bounds_X)
+        bounds = bounds_of(self.bounds_X, "bounds_X")
         if bounds.columns is not None:
             bounds = self._ordered(bounds)
         if len(bounds) == 1:
@@ -170,7 +204,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the number of covariates that bounds_X states, if it does."""
         if self.bounds_X is None:
             return None
-        bounds = bounds_of(self.bounds_X)
+        bounds = bounds_of(self.bounds_X, "bounds_X")
         return len(bounds) if len(bounds) > 1 or bounds.columns is not None else None
 
     def _ordered(self, bounds: Bounds) -> Bounds:
@@ -207,6 +241,26 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, reset=False, ensure_all_finite=False)
         return np.asarray(X @ self.coef_ + self.intercept_)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2 of the predictions; on private records a release that nothing protects.
+
+        For data that are public. The safe way to judge a model on private records is a release of
+        its own, charged to the same ledger: predictions are free, so the mean absolute error is
+
+            kng.mean(abs(y - model.predict(X)), bounds=(0, 500), epsilon=0.1, ledger=...)
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(X, y, sample_weight))
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
@@ -231,13 +285,26 @@ def _table(rows: Any, width: int | None) -> Any:
     return table
 
 
+def _array(data: Any, name: str) -> NDArray[Any]:
+    """Return what calls itself an array as one; its shape and type are public, its cells not."""
+    if isinstance(data, np.ma.MaskedArray):
+        # Cell by cell through objects; otherwise the mask would be dropped.
+        return np.asarray(np.ma.filled(data.astype(object), None))
+    if not hasattr(type(data), "__array__"):
+        # Other sequences would be given a common type, and one record would decide which.
+        raise SchemaError(
+            f"{name} must be an array, a list or a data frame, got {type(data).__name__}."
+        )
+    return np.asarray(data)
+
+
 def _response(y: Any) -> Any:
     """Return y as one column, by its shape alone."""
     if y is None:
         raise SpecError("fit requires y to be passed, but the target y is None.")
     if isinstance(y, list | tuple):
-        y = np.array(y, dtype=object)
-    y = np.asarray(y)
+        return np.fromiter(y, dtype=object, count=len(y))
+    y = _array(y, "y")
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected; it is read as one column.",
@@ -248,6 +315,28 @@ def _response(y: Any) -> Any:
     if y.ndim != 1:
         raise SchemaError(f"y should be a 1d array, got an array of {y.ndim} dimensions instead.")
     return y
+
+
+def _resolved(epsilon: Fraction, coef_bound: Fraction | None, design: Design) -> None:
+    """Refuse public numbers that a draw in float64 could not follow."""
+    if not _EPSILON[0] <= epsilon <= _EPSILON[1]:
+        raise SpecError(
+            f"epsilon must lie between 1e-12 and 1e6 for a linear model, whose noise is computed "
+            f"in float64; got {float(epsilon):g}."
+        )
+    if coef_bound is not None and not _RADIUS[0] <= coef_bound / design.half_y <= _RADIUS[1]:
+        raise SpecError(
+            f"coef_bound must lie between 1e-9 and 1e9 times {show(design.half_y)}, the unit of "
+            f"the response; got {float(coef_bound):g}. Half the range of y is a value to start "
+            "from."
+        )
+    units, reach = design.units, -design.lattice.origin[0]
+    for row, offset in zip(units.matrix, units.offset, strict=True):
+        if sum(map(abs, row)) * reach + abs(offset) > _LARGEST:
+            raise SpecError(
+                "bounds_X are so narrow, for this range of the response, that a coefficient "
+                "could exceed 1e300, more than float64 holds. Use other units."
+            )
 
 
 def _first(drawn: Any) -> Point:
@@ -277,7 +366,7 @@ def response_bounds(value: Any) -> tuple[Fraction, Fraction]:
             "bounds_y is missing. The public range of the response is never read from the data; "
             "state it, as in bounds_y=(0, 100)."
         )
-    bounds = bounds_of(value)
+    bounds = bounds_of(value, "bounds_y")
     if len(bounds) != 1:
         raise SpecError(f"bounds_y must be one pair (low, high), got {len(bounds)}.")
     return bounds.low[0], bounds.high[0]

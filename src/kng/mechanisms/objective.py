@@ -74,8 +74,9 @@ def sensitivity(problem: Regression) -> Fraction:
 def ridge(problem: Regression, epsilon: Fraction, share: Fraction) -> float:
     """Return gamma; k records of one person change the Hessian k times."""
     rest = (1 - share) * epsilon / problem.unit.records_per_person
-    # Beyond 500 the ridge is nothing but the solver's foothold; a larger one is as private.
-    return float(problem.loss.curvature(problem.design)) / expm1(min(float(rest), 500.0))
+    # A larger ridge is as private. Beyond 10 it is the solver's foothold where columns are
+    # collinear, 5e-5 of one record's curvature, and may not vanish.
+    return float(problem.loss.curvature(problem.design)) / expm1(min(float(rest), 10.0))
 
 
 def predicted_error(problem: Regression, epsilon: Fraction, share: Fraction) -> float:

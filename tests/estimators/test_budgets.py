@@ -148,3 +148,16 @@ def test_a_search_over_a_pipeline_pays_too(way, ledger):
     step = f"{type(line[-1]).__name__.lower()}__coef_bound"
     GridSearchCV(line, {step: [1, 2]}, cv=2, error_score="raise").fit(X, y)
     assert ledger.spent == 5 * TENTH
+
+
+@pytest.mark.parametrize("way", BOTH)
+def test_the_safe_score_is_one_more_line_on_the_same_account(way, ledger):
+    # As the docstring of score says: predictions are free, their mean error is a release.
+    X, y = table(4000)
+    fitted = model(way, ledger=ledger).fit(X, y)
+    errors = abs(y - fitted.predict(X))
+    score = kng.mean(errors, bounds=(0, 2), epsilon=0.5, ledger=ledger)
+    assert score.value == pytest.approx(np.clip(errors, 0, 2).mean(), abs=0.02)
+    assert ledger.spent == Fraction(3, 2)
+    assert "further release" in type(fitted).__doc__
+    assert "kng.mean" in type(fitted).score.__doc__

@@ -52,7 +52,7 @@ def surroundings() -> dict[str, Any]:
         "printing": np.get_printoptions(),
         "filters": list(warnings.filters),
         "random": random.getstate(),
-        "numpy random": np.random.get_state()[1].tolist(),
+        "numpy random": (np.random.get_state()[1].tolist(), np.random.get_state()[2]),
         "handlers": list(logging.getLogger().handlers),
     }
 

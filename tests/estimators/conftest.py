@@ -3,7 +3,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from estimators.fitting import BOTH, PAIRS, model
 from hypothesis import settings
 
 import kng
@@ -27,3 +30,14 @@ def books():
 def ledger(books):
     """A real account with room for every test here."""
     return kng.Ledger(books / "test.ledger", cap=2**20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled():
+    """Compile the loops that read tables once: their compiler writes to a log of its own."""
+    X, y = np.zeros((4, 2)), np.zeros(4)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    for way in BOTH:
+        for bounds in (PAIRS[2], ([-1, -0.3], [1, 0.3])):
+            for table in (X, np.asfortranarray(X), X.tolist(), frame, pd.DataFrame(X)):
+                model(way, bounds_X=bounds).fit(table, y)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract.hostile import CELLS
-from estimators.fitting import BOTH, WAYS, model, table
+from estimators.fitting import BOTH, PAIRS, WAYS, model, table
 from estimators.outlets import outlet
 from sklearn.exceptions import NotFittedError
 
@@ -88,7 +88,7 @@ def test_nothing_but_the_coefficients_leaves_an_array(way, relation, capfd, capl
 @pytest.mark.parametrize("kind", ["array", "list", "frame"])
 def test_nothing_but_the_coefficients_leaves_objects(way, relation, kind, capfd, caplog):
     X, y = (packed(kind, part.astype(object)) for part in table())
-    made = model(way, neighbours=relation, random_state=5)
+    made = model(way, bounds_X=PAIRS[2], neighbours=relation, random_state=5)
     expected = outlet(made, X, y, capfd, caplog)
     for changed_X, changed_y in neighbours(relation, kind):
         assert outlet(made, changed_X, changed_y, capfd, caplog) == expected
@@ -113,9 +113,11 @@ def test_cells_that_hold_several_things_are_missing(way, capfd, caplog):
 def test_a_row_of_another_width_is_missing(way, row, capfd, caplog):
     # In an array there is none; in a list of rows one record must not decide about an error.
     X, y = (part.tolist() for part in table())
-    made = model(way, random_state=5)
+    made = model(way, bounds_X=PAIRS[2], random_state=5)
     expected = outlet(made, X, y, capfd, caplog)
-    assert outlet(made, [*X[:7], row, *X[8:]], y, capfd, caplog) == expected
+    for at in (0, 7):
+        changed = [*X[:at], row, *X[at + 1 :]]
+        assert outlet(made, changed, y, capfd, caplog) == expected
 
 
 @pytest.mark.parametrize("way", BOTH)
@@ -234,7 +236,7 @@ def test_a_frame_is_not_modified(way):
     kept = frame.copy(deep=True)
     rows = X.tolist()
     model(way).fit(frame, pd.Series(y))
-    model(way).fit(rows, y.tolist())
+    model(way, bounds_X=PAIRS[2]).fit(rows, y.tolist())
     pd.testing.assert_frame_equal(frame, kept)
     assert rows == X.tolist()
 

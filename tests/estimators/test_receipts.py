@@ -148,9 +148,11 @@ def test_the_receipt_shows_itself(way):
 @pytest.mark.parametrize("way", WAYS)
 def test_bounds_on_the_receipt_are_those_of_the_caller(way):
     bounds = ([-1, "0.1"], [1, "0.3"])
-    release = model(way, bounds_X=bounds, bounds_y=(-2, 2)).fit(*table()).release_
-    assert release.bounds.low[:2] == (-1, Fraction(1, 10))
-    assert release.bounds.high[:2] == (1, Fraction(3, 10))
+    release = model(way, bounds_X=bounds, bounds_y=(-2, "2.5")).fit(*table()).release_
+    assert release.bounds.low == (-1, Fraction(1, 10), -2)
+    assert release.bounds.high == (1, Fraction(3, 10), Fraction(5, 2))
+    assert release.bounds.columns == ("x0", "x1", "response")
+    assert "response [-2, 2.5]" in repr(release)
 
 
 @pytest.mark.parametrize("way", ["huber", "huber ball"])
@@ -158,3 +160,18 @@ def test_a_response_without_bounds_shows_none(way):
     release = model(way, bounds_y=...).fit(*table()).release_
     assert len(release.bounds) == 2
     assert again(release) == release
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_numbers_that_the_caller_stated_are_shown(way):
+    details = model(way).fit(*table()).release_.details
+    stated = WAYS[way][1]
+    for name in ("coef_bound", "threshold"):
+        assert details.get(name) == (str(stated[name]) if name in stated else None)
+    assert ("drawn towards 0, clipped 2**20" in details.get("response", "")) == ("huber" in way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_equal_receipts_are_one_member_of_a_set(way):
+    one, other = (model(way, random_state=seed).fit(*table()).release_ for seed in (1, 2))
+    assert len({one, again(one), other, again(other)}) == 2

@@ -18,6 +18,15 @@ WAYS: dict[str, tuple[type, dict[str, Any]]] = {
     "huber ball": (kng.HuberRegressor, {"threshold": 0.5, "coef_bound": 3}),
 }
 BOTH = ["linear", "huber"]
+# The exponential mechanism weighs the loss and has no norm; KNG on a ball has one.
+NORMED = [
+    (way, norm)
+    for way in WAYS
+    for norm in ("linf", "l2", "l1")
+    if way != "linear exponential" and (way != "linear ball kng" or norm == "linf")
+]
+# One pair for all columns does not say how many there are, which a list of rows needs.
+PAIRS = {n: ([-1] * n, [1] * n) for n in range(1, 13)}
 
 
 def model(way: str, **options: Any) -> Any:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from data.reading import by_rule
-from estimators.fitting import WAYS, model, table
+from data.reading import LAYOUTS, by_rule
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -131,25 +129,6 @@ def test_integers_stay_within_their_range(name):
 
 
 X0 = np.array((SPECIAL * 3)[:48]).reshape(16, 3)
-LAYOUTS = {
-    "fortran": np.asfortranarray,
-    "transposed": lambda X: np.ascontiguousarray(X.T).T,
-    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
-    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
-    "read only": lambda X: np.frombuffer(X.tobytes()).reshape(X.shape),
-    "other byte order": lambda X: X.astype(">f8"),
-    "objects": lambda X: X.astype(object),
-    "long doubles": lambda X: X.astype(np.longdouble),
-    "texts": lambda X: np.array([[repr(x) for x in row] for row in X.tolist()]),
-    "list": lambda X: X.tolist(),
-    "tuples": lambda X: tuple(map(tuple, X.tolist())),
-    "list of arrays": list,
-    "decimals": lambda X: [[Decimal(repr(x)) for x in row] for row in X.tolist()],
-    "frame": pd.DataFrame,
-    "frame of objects": lambda X: pd.DataFrame(X.astype(object)),
-    "frame of texts": lambda X: pd.DataFrame([[repr(x) for x in row] for row in X.tolist()]),
-    "mapping": lambda X: {"a": X[:, 0], "b": X[:, 1].tolist(), "c": pd.Series(X[:, 2])},
-}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -189,43 +168,3 @@ def test_the_cut_into_batches_does_not_matter(size, monkeypatch):
     monkeypatch.setattr(memory, "BATCH_RECORDS", size)
     assert np.array_equal(whole(open_source(X0, rule)), expected)
     assert np.array_equal(whole(open_regression(X0[:, :2], X0[:, 2], rule)), expected)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_fit_does_not_depend_on_the_container(way, monkeypatch):
-    X, y = table(30, 3)
-    X[4, 1], y[7] = np.nan, np.inf
-    options = {"bounds_X": ([-1, 0, -0.3], [1, 0.7, 0.5]), "random_state": 3}
-    expected = model(way, **options).fit(X, y).release_.integers
-    for layout in set(LAYOUTS) - {"mapping"}:
-        fitted = model(way, **options).fit(LAYOUTS[layout](X), y)
-        assert fitted.release_.integers == expected, layout
-    for response in (y.tolist(), y.astype(object), pd.Series(y), y.reshape(-1, 1)[:, 0]):
-        assert model(way, **options).fit(X, response).release_.integers == expected
-    if not way.startswith("huber"):  # whose sums are rounded, in the order of the records
-        monkeypatch.setattr(memory, "BATCH_RECORDS", 7)
-        assert model(way, **options).fit(X[::-1], y[::-1]).release_.integers == expected
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_records_outside_are_clipped(way):
-    X, y = table(60, 2)
-    X, y = 2 * X, 3 * y
-    options = {"bounds_X": ([-1, 0], [1, 0.5]), "random_state": 3}
-    clipped = np.clip(X, [-1, 0], [1, 0.5])
-    expected = model(way, **options).fit(clipped, y).release_
-    assert model(way, **options).fit(X, y).release_ == expected
-    if way.startswith("linear"):
-        assert model(way, **options).fit(X, np.clip(y, -2, 2)).release_ == expected
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_missing_record_counts_as_the_middle(way):
-    X, y = table(60, 2)
-    X[3, 0], X[5, 1], y[7] = np.nan, np.nan, np.nan
-    filled = model(way, bounds_X=([-1, 0], [1, 0.5]), bounds_y=(-1, 3), random_state=3)
-    expected = filled.fit(
-        np.where(np.isnan(X), [0, 0.25], X), np.where(np.isnan(y), 1.0, y)
-    ).release_
-    assert filled.fit(X, y).release_ == expected
-    assert "missing counts as" in expected.details

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import UserList
 from typing import Any
 
 import numpy as np
@@ -170,6 +171,11 @@ def test_the_exponential_mechanism_has_no_norm(norm, ledger):
     ours(refused("linear exponential", ledger, "norm", norm=norm))
 
 
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+def test_kng_on_a_ball_has_the_sup_norm(norm, ledger):
+    ours(refused("linear ball kng", ledger, "norm", norm=norm))
+
+
 @pytest.mark.parametrize("way", ["linear", "linear ball kng", "linear exponential"])
 @pytest.mark.parametrize("chain", ["hit-and-run", "metropolis"])
 def test_a_ledger_books_no_chain(way, chain, ledger):
@@ -245,10 +251,13 @@ SHAPES = {
     "number": 0.987654321,
     "a series": pd.Series(secret((40,))),
     "a list of numbers": secret((40,)).tolist(),
+    "a list whose width only its rows tell": secret((40, 2)).tolist(),
     "dates": np.full((40, 2), "2020-01-01", dtype="datetime64[D]"),
     "none": None,
     "a generator": (row for row in [[0.987654321, 0.0]] * 40),
     "a set": {0.987654321},
+    "a mapping": {"a": secret((40,)), "b": secret((40,))},
+    "another sequence": UserList(secret((40, 2)).tolist()),
 }
 
 
@@ -256,8 +265,6 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_shapes_of_the_covariates(way, shape, relation, ledger):
-    if (shape, relation) == ("no records", "add-remove"):
-        pytest.skip("a private number of records may be 0, of X and of y")
     X, journal = SHAPES[shape], []
     y = watched(table()[1], journal)
     with pytest.raises((kng.KngError, ValueError, TypeError)) as caught:
@@ -290,6 +297,8 @@ RESPONSES = {
     "text": "0.987654321",
     "dates": np.full(40, "2020-01-01", dtype="datetime64[D]"),
     "a frame of two": pd.DataFrame(secret((40, 2))),
+    "another sequence": UserList(secret((40,)).tolist()),
+    "sparse": sparse.csr_array(secret((40, 1))),
 }
 
 

@@ -1,0 +1,51 @@
+"""One record, one reading: whatever holds it, clipped to its bounds, their middle if missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from data.reading import LAYOUTS
+from estimators.fitting import WAYS, model, table
+
+from kng.data import memory
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_fit_does_not_depend_on_the_container(way, monkeypatch):
+    X, y = table(30, 3)
+    X[4, 1], y[7] = np.nan, np.inf
+    options = {"bounds_X": ([-1, 0, -0.3], [1, 0.7, 0.5]), "random_state": 3}
+    expected = model(way, **options).fit(X, y).release_.integers
+    for layout in set(LAYOUTS) - {"mapping"}:
+        fitted = model(way, **options).fit(LAYOUTS[layout](X), y)
+        assert fitted.release_.integers == expected, layout
+    for response in (y.tolist(), y.astype(object), pd.Series(y), y.reshape(-1, 1)[:, 0]):
+        assert model(way, **options).fit(X, response).release_.integers == expected
+    if not way.startswith("huber"):  # whose sums are rounded, in the order of the records
+        monkeypatch.setattr(memory, "BATCH_RECORDS", 7)
+        assert model(way, **options).fit(X[::-1], y[::-1]).release_.integers == expected
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_records_outside_are_clipped(way):
+    X, y = table(60, 2)
+    X, y = 2 * X, 3 * y
+    options = {"bounds_X": ([-1, 0], [1, 0.5]), "random_state": 3}
+    clipped = np.clip(X, [-1, 0], [1, 0.5])
+    expected = model(way, **options).fit(clipped, y).release_
+    assert model(way, **options).fit(X, y).release_ == expected
+    if way.startswith("linear"):
+        assert model(way, **options).fit(X, np.clip(y, -2, 2)).release_ == expected
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_missing_record_counts_as_the_middle(way):
+    X, y = table(60, 2)
+    X[3, 0], X[5, 1], y[7] = np.nan, np.nan, np.nan
+    filled = model(way, bounds_X=([-1, 0], [1, 0.5]), bounds_y=(-1, 3), random_state=3)
+    expected = filled.fit(
+        np.where(np.isnan(X), [0, 0.25], X), np.where(np.isnan(y), 1.0, y)
+    ).release_
+    assert filled.fit(X, y).release_ == expected
+    assert "missing counts as" in expected.details

@@ -1,0 +1,60 @@
+"""scikit-learn's own checks, with the ones that privacy forbids argued one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import check_regressors_train, parametrize_with_checks
+
+import kng
+
+# A check that asks fit to raise on what a record holds asks for an output that nobody paid for:
+# whether the error comes tells the record, and comes before the charge. Everything else must hold.
+EXPECTED_FAILURES = {
+    "check_supervised_y_no_nan": (
+        "asks fit to raise where y holds NaN or infinity. One record would decide, before the "
+        "charge, whether the caller sees an error; it is read as missing, or clipped."
+    ),
+    "check_dtype_object": (
+        "asks fit to raise where one cell of X is a dict. The type of a cell of an object array is "
+        "content as much as its value is; the cell is read as missing."
+    ),
+    "check_regressors_train": (
+        "fits a list of rows with one pair of bounds for all columns. Only a record could then say "
+        "how many columns there are; with a pair per column the check passes, as tested below."
+    ),
+}
+
+LINEAR = kng.LinearRegression(epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), random_state=0)
+BALL = kng.LinearRegression(
+    epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), coef_bound=200, random_state=0
+)
+HUBER = kng.HuberRegressor(epsilon=100, threshold=1, bounds_X=(-10, 10), random_state=0)
+
+
+def argued(_: Any) -> dict[str, str]:
+    return EXPECTED_FAILURES
+
+
+@parametrize_with_checks([LINEAR, BALL, HUBER], expected_failed_checks=argued)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", [LINEAR, BALL, HUBER], ids=["linear", "ball", "huber"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("memmap", [False, True])
+def test_training_on_rows_whose_width_is_stated(estimator, dtype, memmap):
+    class Stated(type(estimator)):
+        """The estimator with a good score, which this epsilon gives, and bounds for 10 columns."""
+
+        def __sklearn_tags__(self) -> Any:
+            tags = super().__sklearn_tags__()
+            tags.regressor_tags.poor_score = False
+            return tags
+
+    stated = Stated(**estimator.get_params())
+    stated.set_params(bounds_X=([-10] * 10, [10] * 10), epsilon=10_000)
+    check_regressors_train("Stated", stated, readonly_memmap=memmap, X_dtype=dtype)
