@@ -84,13 +84,17 @@ def determinant(upper: tuple[Array, ...]) -> Array:
 def noise_constant(dim: int, rate: float, norm: str) -> float:
     """Return the constant that makes exp(-rate ||u||) a density: 1 / (d! vol rate^-d)."""
     volume = {"linf": 2.0**dim, "l1": 2.0**dim / math.factorial(dim), "l2": [0, 2, math.pi][dim]}
-    return rate**dim / (math.factorial(dim) * volume[norm])
+    ball = volume["linf" if norm == "coordinate" else norm]
+    return rate**dim / (math.factorial(dim) * ball)
 
 
 def derivatives_of(Z: Array, y: Array, ridge: float, threshold: float) -> Derivatives:
     """Return gradient and Hessian of Huber's loss, record by record; infinity gives the squared."""
     d = Z.shape[1]
     pairs = [(i, j) for i in range(d) for j in range(i, d)]
+    if threshold == np.inf:  # no record differs from another, so the sums come first
+        A = Z.T @ Z + ridge * np.eye(d)
+        return lambda theta: (theta @ A - Z.T @ y, tuple(np.full(len(theta), A[k]) for k in pairs))
 
     def derivatives(theta: Array) -> tuple[Array, tuple[Array, ...]]:
         gradient = [ridge * theta[:, j] for j in range(d)]

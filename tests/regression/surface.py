@@ -73,13 +73,13 @@ def surface(
 ) -> dict[tuple[int, ...], float]:
     """Return the mass on each vertex (sign, axis) and on bins of each edge (sign, sign, bin)."""
     corners = [(key, derivatives(at[None])[0]) for key, at in vertices(dim, radius)]
-    m = rays(max(float(np.abs(g).max()) for _, g in corners) + 40 / rate, 4000)
+    m = rays(max(float(np.abs(g).max()) for _, g in corners) + 30 / rate, 2000)
     masses: dict[tuple[int, ...], float] = {
-        key: float(vertex_mass(g, key, rate, norm, m, 300)[0]) for key, g in corners
+        key: float(vertex_mass(g, key, rate, norm, m, 60)[0]) for key, g in corners
     }
     if dim == 1:
         return masses
-    for s, theta in edges(radius, 300):
+    for s, theta in edges(radius, 150):
         line = edge_density(*derivatives(theta), s, rate, norm, m) * radius / 2 * 2 / len(theta)
         for part, value in enumerate(line.reshape(bins, -1).sum(axis=1)):
             masses[*s, part] = float(value)

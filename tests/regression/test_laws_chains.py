@@ -48,7 +48,7 @@ def records(n: int, d: int, intercept: bool = False) -> tuple[Array, Array]:
 CASES = {
     # name: dimension, mechanism, norm, radius, relation, intercept
     "whole": (2, KNG(), "coordinate", None, REPLACE, False),
-    "whole-linf-add": (2, KNG(), "linf", None, ADD, False),
+    "whole-l1-add": (2, KNG(), "l1", None, ADD, False),
     "whole-intercept": (2, KNG(), "coordinate", None, REPLACE, True),
     "ball": (2, KNG(), "linf", Fraction(3, 2), REPLACE, False),
     "small-ball": (2, KNG(), "linf", Fraction(1, 2), REPLACE, False),
@@ -87,8 +87,17 @@ def log_density_of(name: str, Z: Array, y: Array) -> tuple[LogDensity, float | N
     return log_density, end
 
 
-@pytest.mark.parametrize("where", ["peak", "slope"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("whole-l1-add", "peak"),
+        ("whole-intercept", "peak"),
+        ("small-ball", "peak"),
+        ("exponential", "peak"),
+        ("whole-line", "peak"),
+        ("ball", "slope"),
+    ],
+)
 def test_a_chord_is_drawn_exactly(name: str, where: str) -> None:
     plan, field, Z, y = build(name)
     d = len(field.vector)
@@ -129,7 +138,7 @@ def test_a_chord_is_drawn_exactly(name: str, where: str) -> None:
         assert all(found[factor] < ALARM for factor in WRONG), found
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "whole-line"])
+@pytest.mark.parametrize("name", ["whole", "small-ball"])
 def test_a_step_of_hit_and_run_keeps_the_law(name: str) -> None:
     plan, field, Z, y = build(name)
     theta = accepted(plan, field, 5000 if plan.score == "gradient" else 10_000, seed=42)
@@ -152,7 +161,7 @@ def test_the_papers_chain_on_a_line() -> None:
     plan = KNG().plan(problem(1, n=N, norm=NORMS["linf"], radius=1), Fraction(EPSILON))
     field = field_of(Z, y)
     bits = SeededBits(44)
-    chain = Metropolis(steps=25, reach=1.0)
+    chain = Metropolis(steps=15, reach=1.0)
     drawn = np.array([chain.draw(plan, field, bits) for _ in range(3500)])
     score = Score(field, 0.0, "linf", radius=1.0)
     law = cells(lambda s: (np.zeros(len(s)), EPSILON / 2 * score(s)), 1, parts=(3, 3))

@@ -160,19 +160,19 @@ CASES = [
     Case(1, plain, radius=ONE),
     Case(1, far, radius=HALF, epsilon=Fraction(6)),
     *(Case(2, plain, norm, None, relation) for norm in NORMS for relation in (REPLACE, ADD)),
-    *(Case(2, plain, norm, ONE, relation) for norm in NORMS for relation in (REPLACE, ADD)),
-    *(Case(2, steep, norm) for norm in NORMS),
-    Case(2, steep, relation=ADD),
+    *(Case(2, plain, norm, ONE) for norm in ("linf", "l2", "l1")),
+    Case(2, plain, "linf", ONE, ADD),
+    Case(2, steep, epsilon=Fraction(1, 2)),
+    Case(2, steep, "l1"),
     *(Case(2, data) for data in (collinear, at_a_bound, empty_column)),
     Case(2, tiny, epsilon=Fraction(30)),
     # rate times ridge does not depend on epsilon, so without records a wrong rate shows little
     Case(2, nobody, relation=ADD, draws=300_000),
-    *(Case(2, data, "linf", ONE) for data in (collinear, empty_column)),
+    Case(2, collinear, "linf", ONE),
     Case(2, tiny, "linf", ONE, epsilon=Fraction(30)),
     *(Case(2, far, norm, HALF, epsilon=Fraction(6)) for norm in ("linf", "l2", "l1")),
     *(Case(2, data, intercept=True) for data in (plain, tilted, at_a_bound)),
     Case(2, plain, relation=ADD, intercept=True),
-    Case(2, plain, "l2", intercept=True),
     Case(2, plain, "linf", ONE, intercept=True),
     Case(2, plain, people=3, epsilon=Fraction(4)),
     Case(2, plain, "linf", ONE, people=2, epsilon=Fraction(4)),
@@ -190,8 +190,7 @@ def test_proposals_have_the_stated_law(case: Case) -> None:
     [
         Case(1, plain),
         Case(2, plain),
-        Case(2, steep, epsilon=Fraction(1, 2)),
-        Case(2, plain, "l1"),
+        Case(2, tilted, "l1"),
         Case(2, plain, "l2", ONE),
         Case(2, collinear),
         Case(2, plain, intercept=True, relation=ADD),
@@ -212,7 +211,7 @@ def test_every_split_has_the_same_law(case: Case) -> None:
 
 @pytest.mark.parametrize(
     ("case", "draws"),
-    [(Case(1, plain), 3000), (Case(2, tilted, intercept=True), 1200)],
+    [(Case(1, plain), 2200), (Case(2, tilted, intercept=True), 1200)],
     ids=str,
 )
 def test_draw_keeps_the_law(case: Case, draws: int) -> None:
@@ -229,7 +228,7 @@ def test_released_coefficients_have_the_law_in_the_callers_units() -> None:
     X, y = tilted(np.random.default_rng(7), 1)
     model = LinearRegression(epsilon=2, bounds_X=(10, 50), bounds_y=(7, 13))
     drawn = []
-    for seed in range(1000):
+    for seed in range(800):
         model.set_params(random_state=seed).fit(30 + 20 * X, 10 + 3 * y)
         slope = model.coef_[0] * 20 / 3
         drawn.append([(model.intercept_ + 30 * model.coef_[0] - 10) / 3, slope])

@@ -92,7 +92,7 @@ def test_objective_perturbation_of_least_squares(name: str) -> None:
     ridge = d / np.expm1((1 - q) * epsilon)
     bits = SeededBits(31)
     field = field_of(Z, y)
-    draws = np.array([Perturbed().draw(plan, field, bits) for _ in range(5000)])
+    draws = np.array([Perturbed().draw(plan, field, bits) for _ in range(4000)])
     found = judge(
         draws, derivatives_of(Z, y, ridge, np.inf), rate, norm, reach=float(radius), ball=True
     )
@@ -156,7 +156,7 @@ def test_objective_perturbation_of_huber(name: str) -> None:
     cell = float(regression.design.lattice.step[0])
     end = None if radius is None else float(radius)
     draws = np.array(
-        [minimise(field, linear_term(plan, bits), plan.ridge, end, cell) for _ in range(5000)]
+        [minimise(field, linear_term(plan, bits), plan.ridge, end, cell) for _ in range(4000)]
     )
     reach = end or 1.5 * float(np.abs(draws).sum(axis=1).max())
     found = judge(
