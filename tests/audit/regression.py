@@ -285,6 +285,11 @@ class Verdict:
         """Whether the loss is above epsilon, by far more than rounding."""
         return self.worst > self.epsilon + 1e-3
 
+    @property
+    def caught(self) -> bool:
+        """Whether either promise is broken: the loss, or its range."""
+        return self.broken or self.spread > self.width + 1e-3
+
 
 @lru_cache(maxsize=32)
 def _known(
