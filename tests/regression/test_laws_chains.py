@@ -94,7 +94,6 @@ def log_density_of(name: str, Z: Array, y: Array) -> tuple[LogDensity, float | N
         ("whole-intercept", "peak"),
         ("small-ball", "peak"),
         ("exponential", "peak"),
-        ("whole-line", "peak"),
         ("ball", "slope"),
     ],
 )
@@ -130,7 +129,7 @@ def test_a_chord_is_drawn_exactly(name: str, where: str) -> None:
         )
         return log_density(turned)
 
-    law = cells(on_the_chord, 1, parts=(3, 3))
+    law = cells(on_the_chord, 1, parts=(3, 3), draws=draws)
     counts = law.counts(((2 * at - low - high) / (high - low))[:, None])
     found = {factor: p_value(counts, mass) for factor, mass in law.mass.items()}
     assert found[1.0] > ALARM, found
@@ -138,10 +137,10 @@ def test_a_chord_is_drawn_exactly(name: str, where: str) -> None:
         assert all(found[factor] < ALARM for factor in WRONG), found
 
 
-@pytest.mark.parametrize("name", ["whole", "small-ball"])
-def test_a_step_of_hit_and_run_keeps_the_law(name: str) -> None:
+def test_a_step_of_hit_and_run_keeps_the_law() -> None:
+    name = "whole"
     plan, field, Z, y = build(name)
-    theta = accepted(plan, field, 5000 if plan.score == "gradient" else 10_000, seed=42)
+    theta = accepted(plan, field, 4000, seed=42)
     log_density, end = log_density_of(name, Z, y)
     chart, bits = _Chart(plan, field), SeededBits(43)
     moved = np.empty_like(theta)

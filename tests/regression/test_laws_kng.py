@@ -104,7 +104,7 @@ class Case:
     intercept: bool = False
     epsilon: Fraction = Fraction(2)
     people: int = 1
-    draws: int = 50_000
+    draws: int = 30_000
 
     def __str__(self) -> str:
         where = "whole" if self.radius is None else f"ball{float(self.radius):g}"
@@ -125,7 +125,7 @@ class Case:
         )
         return KNG().plan(regression, self.epsilon), field
 
-    def law(self, parts: tuple[int, int] = (10, 7)) -> Cells:
+    def law(self, parts: tuple[int, int] = (10, 7), draws: int | None = None) -> Cells:
         """Integrate the oracle's density; the rate and the ridge are written out again."""
         _, field = self.build()
         slope = 2 if self.relation == REPLACE else 1
@@ -145,7 +145,7 @@ class Case:
             theta = whole_space(square) if radius is None else radius * diamond(square)
             return np.zeros(len(square)), rate * score(theta)
 
-        return cells(log_density, self.d, parts=parts)
+        return cells(log_density, self.d, parts=parts, draws=draws or self.draws)
 
     def p_values(self, draws: Array, law: Cells) -> dict[float, float]:
         square = into_square(draws, None if self.radius is None else float(self.radius))
@@ -201,17 +201,17 @@ def test_every_split_has_the_same_law(case: Case) -> None:
     """Which coordinates are strong is a matter of speed, not of law."""
     plan, field = case.build()
     matrix = field.matrix + float(plan.ridge) * np.eye(case.d)
-    law = case.law()
+    law = case.law(draws=10_000)
     for k in range(case.d + 1):
         for chosen in combinations(range(case.d), k):
             proposals = Proposals._split(plan, matrix, field.vector, list(chosen))
-            draws = accepted_from(proposals, 15_000, seed=12, size=2**15)
+            draws = accepted_from(proposals, 10_000, seed=12)
             verdict(case.p_values(draws, law))
 
 
 @pytest.mark.parametrize(
     ("case", "draws"),
-    [(Case(1, plain), 2200), (Case(2, tilted, intercept=True), 1200)],
+    [(Case(1, plain), 1800), (Case(2, tilted, intercept=True), 900)],
     ids=str,
 )
 def test_draw_keeps_the_law(case: Case, draws: int) -> None:
@@ -219,7 +219,7 @@ def test_draw_keeps_the_law(case: Case, draws: int) -> None:
     plan, field = case.build()
     bits = SeededBits(13)
     drawn = np.array([Affine().draw(plan, field, bits) for _ in range(draws)])
-    verdict(case.p_values(drawn, case.law(parts=(3, 3))))
+    verdict(case.p_values(drawn, case.law((3, 3), draws=2000)))
 
 
 def test_released_coefficients_have_the_law_in_the_callers_units() -> None:
@@ -228,8 +228,8 @@ def test_released_coefficients_have_the_law_in_the_callers_units() -> None:
     X, y = tilted(np.random.default_rng(7), 1)
     model = LinearRegression(epsilon=2, bounds_X=(10, 50), bounds_y=(7, 13))
     drawn = []
-    for seed in range(800):
+    for seed in range(700):
         model.set_params(random_state=seed).fit(30 + 20 * X, 10 + 3 * y)
         slope = model.coef_[0] * 20 / 3
         drawn.append([(model.intercept_ + 30 * model.coef_[0] - 10) / 3, slope])
-    verdict(case.p_values(np.array(drawn), case.law(parts=(3, 3))))
+    verdict(case.p_values(np.array(drawn), case.law((3, 3), draws=2000)))
