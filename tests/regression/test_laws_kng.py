@@ -14,23 +14,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from regression.oracle import (
-    ADD,
-    ALARM,
-    NORMS,
-    REPLACE,
-    WRONG,
-    Array,
+from regression.formulas import Score
+from regression.quadrature import (
     Cells,
-    Score,
-    accepted,
     cells,
     diamond,
-    field_of,
     into_square,
     p_value,
-    problem,
+    verdict,
     whole_space,
+)
+from regression.setting import (
+    ADD,
+    NORMS,
+    REPLACE,
+    Array,
+    accepted,
+    accepted_from,
+    field_of,
+    problem,
     with_ones,
 )
 
@@ -102,7 +104,7 @@ class Case:
     intercept: bool = False
     epsilon: Fraction = Fraction(2)
     people: int = 1
-    draws: int = 50_000
+    draws: int = 30_000
 
     def __str__(self) -> str:
         where = "whole" if self.radius is None else f"ball{float(self.radius):g}"
@@ -123,7 +125,7 @@ class Case:
         )
         return KNG().plan(regression, self.epsilon), field
 
-    def law(self, parts: tuple[int, int] = (10, 7)) -> Cells:
+    def law(self, parts: tuple[int, int] = (10, 7), draws: int | None = None) -> Cells:
         """Integrate the oracle's density; the rate and the ridge are written out again."""
         _, field = self.build()
         slope = 2 if self.relation == REPLACE else 1
@@ -143,7 +145,7 @@ class Case:
             theta = whole_space(square) if radius is None else radius * diamond(square)
             return np.zeros(len(square)), rate * score(theta)
 
-        return cells(log_density, self.d, parts=parts)
+        return cells(log_density, self.d, parts=parts, draws=draws or self.draws)
 
     def p_values(self, draws: Array, law: Cells) -> dict[float, float]:
         square = into_square(draws, None if self.radius is None else float(self.radius))
@@ -158,19 +160,19 @@ CASES = [
     Case(1, plain, radius=ONE),
     Case(1, far, radius=HALF, epsilon=Fraction(6)),
     *(Case(2, plain, norm, None, relation) for norm in NORMS for relation in (REPLACE, ADD)),
-    *(Case(2, plain, norm, ONE, relation) for norm in NORMS for relation in (REPLACE, ADD)),
-    *(Case(2, steep, norm) for norm in NORMS),
-    Case(2, steep, relation=ADD),
+    *(Case(2, plain, norm, ONE) for norm in ("linf", "l2", "l1")),
+    Case(2, plain, "linf", ONE, ADD),
+    Case(2, steep, epsilon=Fraction(1, 2)),
+    Case(2, steep, "l1"),
     *(Case(2, data) for data in (collinear, at_a_bound, empty_column)),
     Case(2, tiny, epsilon=Fraction(30)),
     # rate times ridge does not depend on epsilon, so without records a wrong rate shows little
     Case(2, nobody, relation=ADD, draws=300_000),
-    *(Case(2, data, "linf", ONE) for data in (collinear, empty_column)),
+    Case(2, collinear, "linf", ONE),
     Case(2, tiny, "linf", ONE, epsilon=Fraction(30)),
     *(Case(2, far, norm, HALF, epsilon=Fraction(6)) for norm in ("linf", "l2", "l1")),
     *(Case(2, data, intercept=True) for data in (plain, tilted, at_a_bound)),
     Case(2, plain, relation=ADD, intercept=True),
-    Case(2, plain, "l2", intercept=True),
     Case(2, plain, "linf", ONE, intercept=True),
     Case(2, plain, people=3, epsilon=Fraction(4)),
     Case(2, plain, "linf", ONE, people=2, epsilon=Fraction(4)),
@@ -180,9 +182,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_proposals_have_the_stated_law(case: Case) -> None:
     plan, field = case.build()
-    found = case.p_values(accepted(Proposals.best(plan, field), case.draws, seed=11), case.law())
-    assert found[1.0] > ALARM, found
-    assert all(found[factor] < ALARM for factor in WRONG), found
+    verdict(case.p_values(accepted(plan, field, case.draws, seed=11), case.law()))
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,7 @@ def test_proposals_have_the_stated_law(case: Case) -> None:
     [
         Case(1, plain),
         Case(2, plain),
-        Case(2, steep, epsilon=Fraction(1, 2)),
-        Case(2, plain, "l1"),
+        Case(2, tilted, "l1"),
         Case(2, plain, "l2", ONE),
         Case(2, collinear),
         Case(2, plain, intercept=True, relation=ADD),
@@ -202,19 +201,17 @@ def test_every_split_has_the_same_law(case: Case) -> None:
     """Which coordinates are strong is a matter of speed, not of law."""
     plan, field = case.build()
     matrix = field.matrix + float(plan.ridge) * np.eye(case.d)
-    law = case.law()
+    law = case.law(draws=10_000)
     for k in range(case.d + 1):
         for chosen in combinations(range(case.d), k):
             proposals = Proposals._split(plan, matrix, field.vector, list(chosen))
-            draws = accepted(proposals, 15_000, seed=12, size=2**15)
-            found = case.p_values(draws, law)
-            assert found[1.0] > ALARM, (chosen, found)
-            assert all(found[factor] < ALARM for factor in WRONG), (chosen, found)
+            draws = accepted_from(proposals, 10_000, seed=12)
+            verdict(case.p_values(draws, law))
 
 
 @pytest.mark.parametrize(
     ("case", "draws"),
-    [(Case(1, plain), 3000), (Case(2, tilted, intercept=True), 1200)],
+    [(Case(1, plain), 1800), (Case(2, tilted, intercept=True), 900)],
     ids=str,
 )
 def test_draw_keeps_the_law(case: Case, draws: int) -> None:
@@ -222,9 +219,7 @@ def test_draw_keeps_the_law(case: Case, draws: int) -> None:
     plan, field = case.build()
     bits = SeededBits(13)
     drawn = np.array([Affine().draw(plan, field, bits) for _ in range(draws)])
-    found = case.p_values(drawn, case.law(parts=(3, 3)))
-    assert found[1.0] > ALARM, found
-    assert all(found[factor] < ALARM for factor in WRONG), found
+    verdict(case.p_values(drawn, case.law((3, 3), draws=2000)))
 
 
 def test_released_coefficients_have_the_law_in_the_callers_units() -> None:
@@ -233,10 +228,8 @@ def test_released_coefficients_have_the_law_in_the_callers_units() -> None:
     X, y = tilted(np.random.default_rng(7), 1)
     model = LinearRegression(epsilon=2, bounds_X=(10, 50), bounds_y=(7, 13))
     drawn = []
-    for seed in range(1000):
+    for seed in range(700):
         model.set_params(random_state=seed).fit(30 + 20 * X, 10 + 3 * y)
         slope = model.coef_[0] * 20 / 3
         drawn.append([(model.intercept_ + 30 * model.coef_[0] - 10) / 3, slope])
-    found = case.p_values(np.array(drawn), case.law(parts=(3, 3)))
-    assert found[1.0] > ALARM, found
-    assert all(found[factor] < ALARM for factor in WRONG), found
+    verdict(case.p_values(np.array(drawn), case.law((3, 3), draws=2000)))

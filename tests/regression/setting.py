@@ -1,0 +1,93 @@
+"""Regression problems in standardised units, and bulk draws from their samplers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from kng.core.bits import SeededBits
+from kng.core.bounds import Bounds
+from kng.core.design import Design
+from kng.core.encoding import Encoding
+from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
+from kng.core.regression import AffineField, CoefficientPlan, Regression
+from kng.domains import HeavyTailed, L1Ball
+from kng.losses import LeastSquares
+from kng.norms import L1, L2, CoordinateSup, LInf
+from kng.samplers.affine import Proposals
+from kng.samplers.gaussian import GaussianProposals
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+REPLACE, ADD = ReplaceOne.name, AddRemove.name
+RELATIONS = (REPLACE, ADD)
+NORMS = {"coordinate": CoordinateSup(), "linf": LInf(), "l2": L2(), "l1": L1()}
+
+
+def design(dim: int, *, intercept: bool = False, steps: int = 2**16, unit: int = 1) -> Design:
+    """Return columns on [-1, 1] in ``steps`` steps; ``unit`` widens the response beyond that."""
+    columns = dim - intercept
+    low, high = (Fraction(-1),) * columns, (Fraction(1),) * columns
+    bounds = Bounds((*low, Fraction(-unit)), (*high, Fraction(unit)))
+    step = Fraction(2, steps)
+    scale = None if unit == 1 else Fraction(1)
+    missing = ((steps // 2,) * columns) + (unit * steps // 2,)
+    return Design(Encoding(bounds, (step,) * (columns + 1), missing), intercept, scale)
+
+
+def relation_of(name: str, n: int) -> Neighbours:
+    return ReplaceOne(max(n, 1)) if name == REPLACE else AddRemove()
+
+
+def problem(
+    dim: int,
+    *,
+    n: int = 1,
+    norm: Any = None,
+    radius: Fraction | int | None = None,
+    intercept: bool = False,
+    relation: str = REPLACE,
+    people: int = 1,
+    loss: Any = None,
+    domain: Any = None,
+    steps: int = 2**16,
+    unit: int = 1,
+) -> Regression:
+    """Return a regression problem; ``radius`` asks for the ball, otherwise the whole space."""
+    if domain is None:
+        domain = HeavyTailed(dim) if radius is None else L1Ball(dim, Fraction(radius))
+    return Regression(
+        loss or LeastSquares(),
+        norm or CoordinateSup(),
+        domain,
+        design(dim, intercept=intercept, steps=steps, unit=unit),
+        PrivacyUnit(relation_of(relation, n), people),
+    )
+
+
+def with_ones(X: Array, intercept: bool) -> Array:
+    """Return covariates as the model sees them."""
+    return np.column_stack([np.ones(len(X)), X]) if intercept else X
+
+
+def field_of(Z: Array, y: Array) -> AffineField:
+    """Return A and b by plain products."""
+    return AffineField(Z.T @ Z, Z.T @ y)
+
+
+def accepted(plan: CoefficientPlan, field: AffineField, wanted: int, seed: int) -> Array:
+    """Return accepted proposals in bulk: all of a batch and not only its first."""
+    kind = Proposals if plan.score == "gradient" else GaussianProposals
+    return accepted_from(kind.best(plan, field), wanted, seed)
+
+
+def accepted_from(proposals: Any, wanted: int, seed: int, size: int = 2**14) -> Array:
+    """Return accepted proposals of one way to propose."""
+    bits = SeededBits(seed)
+    kept: list[Array] = []
+    while sum(map(len, kept)) < wanted:
+        theta, log_accept = proposals.batch(bits, size)
+        kept.append(theta[np.log(bits.uniforms(size)) < log_accept])
+    return np.concatenate(kept)[:wanted]
