@@ -32,8 +32,13 @@ def ledger(books):
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled():
-    """Compile the loop that reads tables once: its compiler writes to a log of its own."""
+    """Compile the loops that read tables once: their compiler writes to a log of its own."""
     options = {"bounds": ([0, 0], [1, 1]), "epsilon": 1, "random_state": 0}
     kng.mean(np.zeros((2, 2)), **options)
     kng.mean(np.zeros((2, 2)), granularity=0.3, **options)
     kng.mean([[0, 0], [1, 1]], **options)
+    model = {"bounds_y": (0, 5), "epsilon": 1, "random_state": 0}
+    for bounds in (([-1, -1], [1, 1]), ([0, -5], [5, 0])):
+        for X in (np.zeros((2, 2)), [[0.0, 0.0], [1.0, 1.0]]):
+            kng.LinearRegression(bounds_X=bounds, **model).fit(X, [0.0, 1.0])
+            kng.HuberRegressor(bounds_X=bounds, threshold=1, **model).fit(X, [0.0, 1.0])
