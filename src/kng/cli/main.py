@@ -14,6 +14,7 @@ import click
 
 from kng.cli.budget import budget
 from kng.cli.demo import demo
+from kng.cli.reproduce import reproduce
 from kng.cli.statistics import mean, median, quantile
 from kng.core.version import __version__
 
@@ -51,7 +52,7 @@ def commands() -> None:
     """
 
 
-for _command in (mean, quantile, median, budget, demo):
+for _command in (mean, quantile, median, budget, demo, reproduce):
     commands.add_command(_command)
 
 

@@ -124,6 +124,17 @@ def _open_unit(words: NDArray[np.uint64]) -> NDArray[np.float64]:
 
 Bits = SystemBits | SeededBits | TapeBits
 
+# What simulated records are drawn from.
+Simulator = np.random.Generator
+
+
+def simulator(*seed: int) -> Simulator:
+    """Return a generator of simulated records, the same one for the same whole numbers.
+
+    For experiments on records that are made up; no release is ever drawn from it.
+    """
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed)))
+
 
 def bits_of(random_state: Any) -> Bits:
     """Turn scikit-learn's ``random_state`` into a source of bits; None means the real ones."""

@@ -1,0 +1,117 @@
+"""Pictures of the experiments, as PNG and SVG.
+
+matplotlib is an extra, ``pip install 'kng[reproduce]'``; the tables are made without it. The same
+table gives the same bytes: no date, no random names inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kng.core.errors import KngError
+from kng.reproduce.summary import Row
+
+
+class PictureError(KngError):
+    """No picture can be drawn here; everything else was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a curve is drawn."""
+
+    color: str
+    line: str = "-"
+    marker: str = ""
+    width: float = 1.8
+
+
+# The paper has the non-private curve black and the exponential mechanism red.
+_BLACK, _RED, _BLUE, _GREEN = "#000000", "#cc2222", "#2255bb", "#118833"
+_PALE_RED, _PALE_GREEN, _ORANGE, _PURPLE, _GREY = (
+    "#dd8866",
+    "#77bb44",
+    "#dd8800",
+    "#883399",
+    "#888888",
+)
+STYLES = {
+    "non-private": Style(_BLACK, width=2.2),
+    "exponential": Style(_RED),
+    "exponential-printed": Style(_RED),
+    "exponential-derived": Style(_PALE_RED, "--"),
+    "objective-perturbation": Style(_BLUE),
+    "kng": Style(_GREEN),
+    "kng-printed": Style(_GREEN),
+    "kng-derived": Style(_PALE_GREEN, "--"),
+    "exponential-chain": Style(_RED, "", "o"),
+    "exponential-printed-chain": Style(_RED, "", "o"),
+    "exponential-derived-chain": Style(_PALE_RED, "", "s"),
+    "kng-chain": Style(_GREEN, "", "o"),
+    "kng-chain-tuned": Style(_GREEN, "", "x"),
+    "kng-printed-chain": Style(_GREEN, "", "o"),
+    "kng-derived-chain": Style(_PALE_GREEN, "", "s"),
+    "kng-derived-chain-tuned": Style(_PALE_GREEN, "", "x"),
+    "ours-default": Style(_GREY, ":"),
+    "ours-objective": Style(_ORANGE, ":"),
+    "ours-huber": Style(_PURPLE, "-."),
+}
+
+
+def curves(rows: list[Row], labels: Mapping[str, str], stem: Path, title: str) -> list[Path]:
+    """Draw mean errors against n, base 10 logarithms on both axes as in the paper."""
+    figure = canvas(7.2, 6.0)
+    axes = figure.add_subplot()
+    for method, label in labels.items():
+        points = [row for row in rows if row.method == method]
+        style = STYLES[method]
+        axes.errorbar(
+            [row.n for row in points],
+            [row.mean_error for row in points],
+            yerr=[row.mean_error * 2.302585 * row.log10_se for row in points],
+            color=style.color,
+            linestyle=style.line or "none",
+            linewidth=style.width,
+            marker=style.marker or None,
+            markersize=6,
+            markerfacecolor="none",
+            elinewidth=0.8,
+            label=label,
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("n")
+    axes.set_ylabel("average distance to θ*")
+    axes.set_title(title, fontsize=11)
+    axes.legend(loc="upper right", fontsize=8, frameon=False)
+    top = max(row.mean_error for row in rows)
+    axes.set_ylim(top=20 * top)  # room for the legend, in the corner where the paper has it
+    axes.grid(True, which="major", linewidth=0.3)
+    return save(figure, stem)
+
+
+def canvas(width: float, height: float) -> Any:
+    """Return an empty figure, or say what is missing."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise PictureError(
+            "The tables were written, but pictures need matplotlib, which is not installed. "
+            "Run pip install 'kng[reproduce]' and the same command again; nothing is computed "
+            "twice."
+        ) from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Any, stem: Path) -> list[Path]:
+    """Write PNG and SVG."""
+    import matplotlib
+
+    paths = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
+    with matplotlib.rc_context({"svg.hashsalt": stem.name, "svg.fonttype": "path"}):
+        figure.savefig(paths[0], dpi=150, metadata={"Software": None})
+        figure.savefig(paths[1], metadata={"Date": None})
+    return paths
