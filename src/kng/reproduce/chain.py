@@ -62,7 +62,7 @@ class Chain:
         return bits.uniforms(self.steps), bits.uniforms(self.steps)
 
 
-@numba.njit  # type: ignore[untyped-decorator]
+@numba.njit
 def _gradient_chain(
     matrix: Any, vector: Any, rate: float, radius: float, until: int, moves: Any, coins: Any
 ) -> Any:
@@ -89,7 +89,7 @@ def _gradient_chain(
     return theta
 
 
-@numba.njit  # type: ignore[untyped-decorator]
+@numba.njit
 def _square_chain(
     matrix: Any, vector: Any, rate: float, radius: float, until: int, moves: Any, coins: Any
 ) -> Any:
@@ -114,7 +114,7 @@ def _square_chain(
     return theta
 
 
-@numba.njit  # type: ignore[untyped-decorator]
+@numba.njit
 def _check_chain(
     score: Any, X: Any, y: Any, rate: float, radius: float, until: int, moves: Any, coins: Any
 ) -> Any:

@@ -220,7 +220,7 @@ def huber(sample: Sample, moments: Moments, bits: Bits) -> Vector:
     d = len(moments.products)
     problem = regression(moments, LInf(), WholeSpace(d), Huber(), scale=1)
     plan = ObjectivePerturbation().plan(problem, EPSILON)
-    start = np.linalg.solve(moments.gram, moments.products)
+    start = Paper(moments).least_squares()
     linear = linear_term(plan, bits) + plan.ridge * start
     return start + minimise(HuberStream(sample, start), linear, plan.ridge, None, _CELL)
 

@@ -14,6 +14,7 @@ ball of the rival, ||theta||_1 <= B = 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,7 +86,7 @@ class Figure2:
         def chained(chain: Chain, score: Score, rate: float, bits: Bits) -> Vector:
             return chain.check(score, X, y, rate, float(B), bits)
 
-        estimates = {
+        estimates: dict[str, Callable[[Bits], Vector]] = {
             "non-private": lambda _: quantile_regression(X, y, float(TAU)),
             "exponential-printed": lambda bits: exact(loss_score, gentle, bits),
             "exponential-derived": lambda bits: exact(loss_score, steep, bits),

@@ -32,7 +32,7 @@ _OVERSTATED = 0.6
 _FIRST = 16
 
 
-@numba.njit  # type: ignore[untyped-decorator]
+@numba.njit
 def gradient_score(X: Any, y: Any, theta: Any) -> float:
     """Return the sup norm of the gradient at one point."""
     first = second = 0.0
@@ -43,7 +43,7 @@ def gradient_score(X: Any, y: Any, theta: Any) -> float:
     return max(abs(first), abs(second))
 
 
-@numba.njit  # type: ignore[untyped-decorator]
+@numba.njit
 def loss_score(X: Any, y: Any, theta: Any) -> float:
     """Return the summed loss at one point."""
     total = 0.0
@@ -52,7 +52,7 @@ def loss_score(X: Any, y: Any, theta: Any) -> float:
     return total / 2
 
 
-@numba.njit  # type: ignore[untyped-decorator]
+@numba.njit
 def _gradient_bounds(X: Any, y: Any, middles: Any, halves: Any, low: Any, centre: Any) -> None:
     """Write, for each box, a lower bound on the score and the score at its middle."""
     for b in range(len(middles)):
@@ -72,7 +72,7 @@ def _gradient_bounds(X: Any, y: Any, middles: Any, halves: Any, low: Any, centre
         centre[b] = max(abs(first), abs(second))
 
 
-@numba.njit  # type: ignore[untyped-decorator]
+@numba.njit
 def _loss_bounds(X: Any, y: Any, middles: Any, halves: Any, low: Any, centre: Any) -> None:
     """Write, for each box, a lower bound on the score and the score at its middle."""
     for b in range(len(middles)):

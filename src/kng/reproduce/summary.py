@@ -3,6 +3,8 @@
     mean_error        average over replicates of || estimate - theta* ||_2
     log10_mean_error  its logarithm to base 10, as plotted
     log10_se          standard error of that: sd / (sqrt(replicates) mean ln 10)
+
+Replicates are added in their order, so that the table repeats to the last bit.
 """
 
 from __future__ import annotations
