@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,36 +67,116 @@ def figure2(**options: Any) -> None:
     _figure(experiment, METHODS, "Figure 2: median regression, d = 2, ε = 1", options)
 
 
+@reproduce.command()
+@_options
+def theorem(**options: Any) -> None:
+    """Theorem 3.2: how fast the noise becomes K-norm noise, and how fast it falls."""
+    from kng.reproduce.experiment import Task
+    from kng.reproduce.picture import limit_panels
+    from kng.reproduce.summary import last_slopes, table
+    from kng.reproduce.theorem import LEVELS, METHODS, Theorem
+
+    experiment = Theorem()
+    if options["quick"]:
+        experiment = Theorem(sizes=(10**3, 10**4, 10**5), replicates=2)
+    run = _run(experiment, options)
+    found = _follow(run, _jobs(options["jobs"]))
+    rows = table(experiment.name, found)
+    slopes = last_slopes(rows)
+    _write(run.folder, experiment.name, rows, slopes)
+    _show_table("Distances to the limit, and sizes of the noise", rows, slopes, METHODS)
+    radii = {
+        n: [found[Task(n, 0)].facts[f"{level:.2f}"] for level in LEVELS] for n in experiment.sizes
+    }
+    _wrote(*limit_panels(rows, METHODS, radii, run.folder / experiment.name))
+
+
+@reproduce.command()
+@_options
+def errata(**options: Any) -> None:
+    """Every departure from the paper, each with a witness that is computed."""
+    from kng.reproduce.errata import errata as departures
+    from kng.reproduce.errata import markdown, told
+    from kng.reproduce.summary import write_csv
+
+    folder, seed = _folder(options["out"]), _whole("--seed", options["seed"], 0)
+    _jobs(options["jobs"])  # all of it is done in seconds, in one process
+    found = []
+    computations = list(departures(seed))
+    with _bar("errata", len(computations)) as forward:
+        for compute in computations:
+            found.append(compute())
+            forward(1)
+    _made(folder)
+    write_csv(folder / "errata.csv", found)
+    (folder / "errata.md").write_text(markdown(found), encoding="utf-8")
+    click.echo("Privacy losses of explicit pairs at epsilon = 1; more than 1 is a violation.\n")
+    for row in found:
+        click.echo(click.style(f"{row.place}: {row.printed}", bold=True))
+        lines = [("verdict", row.verdict), ("witness", row.witness)]
+        lines += [("loss as printed", told(row.loss_printed))] * bool(told(row.loss_printed))
+        lines += [("ours", row.ours)]
+        lines += [("loss of ours", told(row.loss_ours))] * bool(told(row.loss_ours))
+        for label, text in lines:
+            click.echo(fill(text, 88, initial_indent=f"   {label:<16}", subsequent_indent=" " * 19))
+        click.echo()
+    _wrote(folder / "errata.csv", folder / "errata.md")
+
+
 def _figure(
     experiment: Experiment, labels: dict[str, str], title: str, options: dict[str, Any]
 ) -> None:
     """Run, tabulate, draw."""
     from kng.reproduce.picture import curves
-    from kng.reproduce.summary import fact, last_slopes, table, write_csv
+    from kng.reproduce.summary import fact, last_slopes, table
 
     run = _run(experiment, options)
     found = _follow(run, _jobs(options["jobs"]))
-    rows = table(experiment.name, found)
-    scale = fact("R", found)
+    rows, scale = table(experiment.name, found), fact("R", found)
     slopes = last_slopes([*rows, *scale])
-    write_csv(run.folder / f"{experiment.name}.csv", rows)
-    write_csv(run.folder / f"{experiment.name}.slopes.csv", slopes)
-    _show_table(rows, scale, slopes, labels)
-    _wrote(run.folder / f"{experiment.name}.csv", run.folder / f"{experiment.name}.slopes.csv")
+    _write(run.folder, experiment.name, rows, slopes)
+    _show_table(
+        "Average distance to the truth",
+        [*rows, *scale],
+        slopes,
+        {**labels, "R": "R = max |Y|"},
+    )
     _wrote(*curves(rows, labels, run.folder / experiment.name, title))
 
 
+def _write(folder: Path, name: str, rows: list[Row], slopes: list[Slope]) -> None:
+    from kng.reproduce.summary import write_csv
+
+    write_csv(folder / f"{name}.csv", rows)
+    write_csv(folder / f"{name}.slopes.csv", slopes)
+    _wrote(folder / f"{name}.csv", folder / f"{name}.slopes.csv")
+
+
 def _run(experiment: Experiment, options: dict[str, Any]) -> Run:
+    from kng.reproduce.run import Run
+
+    return Run(experiment, _whole("--seed", options["seed"], 0), _folder(options["out"]))
+
+
+def _folder(name: str) -> Path:
+    """Return the folder for files, or say what stands in its place."""
     from pathlib import Path
 
     from kng.core.errors import SpecError
-    from kng.reproduce.run import Run
 
-    seed = _whole("--seed", options["seed"], 0)
-    folder = Path(options["out"])
+    folder = Path(name)
     if folder.exists() and not folder.is_dir():
         raise SpecError(f"--out must name a folder; {folder} is a file.")
-    return Run(experiment, seed, folder)
+    return folder
+
+
+def _made(folder: Path) -> None:
+    from kng.core.errors import SpecError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SpecError(f"--out {folder} cannot be made ({error.strerror}).") from None
 
 
 def _jobs(given: str | None) -> int:
@@ -156,24 +237,17 @@ def _bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
         yield forward
 
 
-def _show_table(
-    rows: list[Row], scale: list[Row], slopes: list[Slope], labels: dict[str, str]
-) -> None:
+def _show_table(title: str, rows: list[Row], slopes: list[Slope], labels: dict[str, str]) -> None:
     """Print averages and slopes for people."""
     sizes = sorted({row.n for row in rows})
     wide = max(map(len, labels.values())) + 2
-    click.echo("Average distance to the truth, and slope over the last decade of n")
-    heading = "".join(f"{n:>11,}" for n in sizes)
-    click.echo(f"{'n':<{wide}}{heading}{'slope':>16}")
-    by_point = {(row.method, row.n): row for row in [*rows, *scale]}
-    by_method = {slope.method: slope for slope in slopes}
-    for method, label in [*labels.items(), ("R", "R = max |Y|")]:
-        cells = "".join(
-            f"{by_point[method, n].mean_error:>11.4g}" if (method, n) in by_point else " " * 11
-            for n in sizes
-        )
-        slope = by_method[method]
-        click.echo(f"{label:<{wide}}{cells}{slope.slope:>9.3f} ±{slope.se:.3f}")
+    click.echo(f"{title}; slope over the last decade of n, with its standard error")
+    click.echo(f"{'n':<{wide}}{''.join(f'{n:>11,}' for n in sizes)}{'slope':>9}")
+    point = {(row.method, row.n): f"{row.mean_error:.4g}" for row in rows}
+    fall = {slope.method: f"{slope.slope:>9.3f} ±{slope.se:.3f}" for slope in slopes}
+    for method, label in labels.items():
+        cells = "".join(f"{point.get((method, n), ''):>11}" for n in sizes)
+        click.echo(f"{label:<{wide}}{cells}{fall[method]}")
 
 
 def _wrote(*paths: Path) -> None:

@@ -83,6 +83,35 @@ def curves(rows: list[Row], labels: Mapping[str, str], stem: Path, title: str) -
     return save(figure, stem)
 
 
+def limit_panels(
+    rows: list[Row], labels: Mapping[str, str], radii: Mapping[int, list[float]], stem: Path
+) -> list[Path]:
+    """Draw Theorem 3.2: distances to the limit, the law of the radius, sizes of the noise."""
+    from scipy.special import gammainc
+
+    figure = canvas(13.5, 4.6)
+    distance, law, noise = figure.subplots(1, 3)
+    plot(distance, rows, {m: t for m, t in labels.items() if m.startswith("distance")})
+    distance.set_title("distance to the K-norm limit", fontsize=11)
+    distance.set_ylabel("log₁₀ distance")
+    plot(noise, rows, {m: t for m, t in labels.items() if m.startswith("noise")})
+    noise.set_title("size of the noise, ‖θ~ - θ^‖", fontsize=11)
+    noise.set_ylabel("log₁₀ mean size, in units of R")
+    for axes in (distance, noise):
+        axes.set_xlabel("log₁₀ n")
+        axes.legend(loc="lower left", fontsize=8, frameon=False)
+    for n, quantiles in radii.items():
+        levels = [(k + 1) / (len(quantiles) + 1) for k in range(len(quantiles))]
+        law.plot(quantiles, levels, marker=".", linewidth=0.8, label=f"n = {n:,}")
+    grid = [k / 5 for k in range(0, 126)]
+    law.plot(grid, gammainc(12, grid), color=_BLACK, linewidth=1.6, label="limit: Gamma(12)")
+    law.set_title("linear regression: distribution of c‖Hz‖", fontsize=11)
+    law.set_xlabel("c‖Hz‖, one sample of each size")
+    law.legend(loc="lower right", fontsize=8, frameon=False)
+    law.grid(True, linewidth=0.3)
+    return save(figure, stem)
+
+
 def plot(axes: Any, rows: list[Row], labels: Mapping[str, str]) -> None:
     """Draw one curve per method, with bars of one standard error."""
     for method, label in labels.items():

@@ -76,7 +76,9 @@ class Run:
             torn = not fresh and not self.path.read_bytes().endswith(b"\n")
             file = self.path.open("a", encoding="utf-8")
         except OSError as error:
-            raise SpecError(f"{self.folder} cannot be written to ({error.strerror}).") from None
+            raise SpecError(
+                f"--out {self.folder} cannot be written to ({error.strerror})."
+            ) from None
         with file:
             if fresh:
                 file.write(json.dumps(self._heading()) + "\n")

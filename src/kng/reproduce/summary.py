@@ -10,11 +10,12 @@ Replicates are added in their order, so that the table repeats to the last bit.
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import log, log10, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
 from kng.reproduce.experiment import Measured, Task
 
@@ -79,7 +80,7 @@ def last_slopes(rows: list[Row]) -> list[Slope]:
     """Return the slope of every curve between its two largest sizes."""
     slopes = []
     for method in dict.fromkeys(row.method for row in rows):
-        *_, a, b = [row for row in rows if row.method == method]
+        *_, a, b = (row for row in rows if row.method == method)
         decades = log10(b.n / a.n)
         change = (b.log10_mean_error - a.log10_mean_error) / decades
         error = sqrt(a.log10_se**2 + b.log10_se**2) / decades
@@ -87,7 +88,7 @@ def last_slopes(rows: list[Row]) -> list[Slope]:
     return slopes
 
 
-def write_csv(path: Path, rows: list[Row] | list[Slope]) -> None:
+def write_csv(path: Path, rows: Sequence[Any]) -> None:
     """Write rows with a heading; floats in full, so that reading gives the same numbers."""
     names = [field.name for field in fields(rows[0])]
     with path.open("w", newline="", encoding="utf-8") as file:

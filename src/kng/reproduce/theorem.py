@@ -82,9 +82,7 @@ class Theorem:
             errors |= self._quantile(Sample(QUANTILE_TRUTH, task.n, key), bits)
         return Measured(errors, facts)
 
-    def _linear(
-        self, moments: Moments, bits: Bits
-    ) -> tuple[dict[str, float], dict[str, float]]:
+    def _linear(self, moments: Moments, bits: Bits) -> tuple[dict[str, float], dict[str, float]]:
         paper = Paper(moments)
         centre = paper.least_squares() / moments.largest
         drawn = many_kng(KNG().plan(paper.regression, EPSILON), paper, bits, self.draws)
@@ -123,9 +121,7 @@ def limit_hessian(dim: int) -> Matrix:
     return np.diag([1.0] + [1 / 3] * (dim - 1))
 
 
-def total_variation(
-    moments: Moments, centre: Vector, rate: float, bits: Bits, size: int
-) -> float:
+def total_variation(moments: Moments, centre: Vector, rate: float, bits: Bits, size: int) -> float:
     """Return the distance of the law of n (theta~ - theta_hat) to its limit, by Monte Carlo."""
     d = len(centre)
     limit, now = limit_hessian(d), moments.gram / moments.n
