@@ -100,6 +100,7 @@ def limit_panels(
     for axes in (distance, noise):
         axes.set_xlabel("log₁₀ n")
         axes.legend(loc="lower left", fontsize=8, frameon=False)
+        axes.set_ylim(bottom=axes.get_ylim()[0] - 0.6)  # room for the legend
     for n, quantiles in radii.items():
         levels = [(k + 1) / (len(quantiles) + 1) for k in range(len(quantiles))]
         law.plot(quantiles, levels, marker=".", linewidth=0.8, label=f"n = {n:,}")
@@ -130,6 +131,7 @@ def plot(axes: Any, rows: list[Row], labels: Mapping[str, str]) -> None:
             elinewidth=0.8,
             label=label,
         )
+    axes.set_xticks(sorted({log10(row.n) for row in rows}))
     axes.grid(True, linewidth=0.3)
 
 

@@ -25,12 +25,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import pi, sqrt
+from typing import Protocol
 
 import numpy as np
 from scipy.special import gammainc
 
 from kng.core.bits import Bits
-from kng.core.regression import CoefficientPlan, Matrix, Vector
+from kng.core.regression import Matrix, Vector
 from kng.mechanisms import KNG, Exponential
 from kng.reproduce.algorithm1 import Moments, Sample
 from kng.reproduce.constants import C_X, EPSILON, LINEAR_TRUTH, QUANTILE_TRUTH, TAU, B
@@ -39,8 +40,7 @@ from kng.reproduce.experiment import Measured, Task, grid, method_bits
 from kng.reproduce.figure1 import Paper, derived_rate
 from kng.reproduce.plane import Leaves, gradient_score
 from kng.reproduce.simplex import quantile_regression
-from kng.samplers.affine import Proposals
-from kng.samplers.gaussian import GaussianProposals
+from kng.samplers import affine, gaussian
 
 METHODS = {
     "distance-linear": "linear regression, total variation",
@@ -85,14 +85,13 @@ class Theorem:
     def _linear(self, moments: Moments, bits: Bits) -> tuple[dict[str, float], dict[str, float]]:
         paper = Paper(moments)
         centre = paper.least_squares() / moments.largest
-        drawn = many_kng(KNG().plan(paper.regression, EPSILON), paper, bits, self.draws)
-        rival = many_exponential(
-            Exponential().plan(paper.regression, EPSILON), paper, bits, self.draws
-        )
+        ours = affine.best(KNG().plan(paper.regression, EPSILON), paper.field)
+        rival = gaussian.best(Exponential().plan(paper.regression, EPSILON), paper.field)
+        drawn = accepted(ours, bits, self.draws)
         errors = {
             "distance-linear": total_variation(moments, centre, derived_rate(), bits, self.draws),
             "noise-kng": _mean_distance(drawn, centre),
-            "noise-exponential": _mean_distance(rival, centre),
+            "noise-exponential": _mean_distance(accepted(rival, bits, self.draws), centre),
         }
         scaled = moments.n * (drawn - centre) @ limit_hessian(len(centre))
         radius = derived_rate() * np.abs(scaled).max(axis=1)
@@ -142,23 +141,22 @@ def knorm(bits: Bits, size: int, dim: int, rate: float) -> Matrix:
     return np.asarray(radius[:, None] * (2 * bits.uniforms(size, dim) - 1))
 
 
-def many_kng(plan: CoefficientPlan, paper: Paper, bits: Bits, size: int) -> Matrix:
-    """Return independent draws of KNG by the library's proposals."""
-    return _accepted(Proposals.best(plan, paper.field), bits, size)
+class Batches(Protocol):
+    """Proposals of one of the library's samplers."""
+
+    def batch(self, bits: Bits, size: int) -> tuple[Matrix, Vector]:
+        """Return proposed coefficients and the log of their acceptance probabilities."""
+        ...
 
 
-def many_exponential(plan: CoefficientPlan, paper: Paper, bits: Bits, size: int) -> Matrix:
-    """Return independent draws of the exponential mechanism by the library's proposals."""
-    return _accepted(GaussianProposals.best(plan, paper.field), bits, size)
-
-
-def _accepted(proposals: Proposals | GaussianProposals, bits: Bits, size: int) -> Matrix:
+def accepted(proposals: Batches, bits: Bits, size: int) -> Matrix:
+    """Return independent draws: all proposals that are accepted, and not the first alone."""
     kept, found = [], 0
     while found < size:
         theta, log_accept = proposals.batch(bits, 2**14)
-        accepted = theta[np.log(bits.uniforms(len(theta))) < log_accept]
-        kept.append(accepted)
-        found += len(accepted)
+        drawn = theta[np.log(bits.uniforms(len(theta))) < log_accept]
+        kept.append(drawn)
+        found += len(drawn)
     return np.concatenate(kept)[:size]
 
 
