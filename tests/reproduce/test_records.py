@@ -12,9 +12,9 @@ from kng.reproduce.constants import LINEAR_TRUTH, QUANTILE_TRUTH
 
 
 def test_the_truths_are_the_papers():
-    assert pytest.approx(
-        [0, -1, *(-1 + 2 * j / 11 for j in range(1, 10)), 1 - 2 / 11]
-    ) == LINEAR_TRUTH
+    assert (
+        pytest.approx([0, -1, *(-1 + 2 * j / 11 for j in range(1, 10)), 1 - 2 / 11]) == LINEAR_TRUTH
+    )
     assert len(LINEAR_TRUTH) == 12
     assert np.abs(LINEAR_TRUTH).sum() == pytest.approx(61 / 11)
     assert QUANTILE_TRUTH == (0, -1)

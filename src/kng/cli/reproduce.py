@@ -199,9 +199,9 @@ def _whole(name: str, text: str, least: int) -> int:
 
 def _follow(run: Run, jobs: int) -> Found:
     """Run with a bar on a terminal, and in silence elsewhere; tell how to go on if interrupted."""
-    experiment = run.experiment
+    experiment, missing = run.experiment, run.missing()
     tasks = experiment.tasks()
-    with _bar(experiment.name, sum(experiment.cost(task) for task in tasks)) as forward:
+    with _bar(experiment.name, sum(experiment.cost(task) for task in missing)) as forward:
         try:
             for task in run.go(jobs):
                 forward(experiment.cost(task))
@@ -223,8 +223,9 @@ def _bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
     if not sys.stderr.isatty():
         yield lambda _: None
         return
+    length = max(1, round(total))
     with click.progressbar(
-        length=max(1, round(total)), label=label, file=sys.stderr, show_pos=False, show_eta=True
+        length=length, label=label, file=sys.stderr, show_pos=False, show_eta=True
     ) as bar:
         rest = 0.0
 
@@ -235,6 +236,7 @@ def _bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
             rest -= int(rest)
 
         yield forward
+        bar.update(length - bar.pos)
 
 
 def _show_table(title: str, rows: list[Row], slopes: list[Slope], labels: dict[str, str]) -> None:

@@ -56,6 +56,11 @@ class Run:
                 )
         return found
 
+    def missing(self) -> list[Task]:
+        """Return what is left to do."""
+        kept = self.finished()
+        return [task for task in self.experiment.tasks() if task not in kept]
+
     def _heading(self) -> dict[str, Any]:
         return {
             "experiment": self.experiment.name,
@@ -64,10 +69,8 @@ class Run:
         }
 
     def go(self, jobs: int) -> Iterator[Task]:
-        """Do what is missing, and yield every task when it is finished, kept ones first."""
-        tasks, kept = self.experiment.tasks(), self.finished()
-        yield from (task for task in tasks if task in kept)
-        missing = [task for task in tasks if task not in kept]
+        """Do what is missing, and yield every task of that when it is finished."""
+        missing = self.missing()
         if not missing:
             return
         try:

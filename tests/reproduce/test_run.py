@@ -1,0 +1,162 @@
+"""Runs keep what is finished, go on where they stopped, and repeat exactly."""
+
+from __future__ import annotations
+
+import csv
+import json
+from math import log, log10, sqrt
+from statistics import fmean, stdev
+
+import pytest
+
+from kng.core.errors import SpecError
+from kng.reproduce.experiment import Measured, Task
+from kng.reproduce.figure2 import Figure2
+from kng.reproduce.run import Run, processors
+from kng.reproduce.summary import Row, fact, last_slopes, table, write_csv
+
+SMALL = Figure2(sizes=(10, 40), replicates=3)
+
+
+class Counting:
+    """An experiment that notes what it is asked to do, and may be interrupted."""
+
+    name, revision = "counting", 1
+
+    def __init__(self, replicates=4, stop=None):
+        self.replicates, self.stop, self.done = replicates, stop, []
+
+    def tasks(self):
+        return [Task(10, k) for k in range(self.replicates)]
+
+    def cost(self, task):
+        return 1.0
+
+    def measure(self, task, seed):
+        if task.replicate == self.stop:
+            raise KeyboardInterrupt
+        self.done.append(task)
+        return Measured({"a": seed + task.replicate + 0.1}, {"R": 2.0})
+
+
+def go(run, jobs=1):
+    return list(run.go(jobs))
+
+
+def test_a_run_yields_every_task_and_keeps_it(tmp_path):
+    run = Run(SMALL, 3, tmp_path)
+    assert go(run) == SMALL.tasks()
+    found = run.finished()
+    assert sorted(found) == SMALL.tasks()
+    assert found[Task(40, 2)] == SMALL.measure(Task(40, 2), 3)  # through the file, bit by bit
+
+
+def test_an_interrupted_run_goes_on(tmp_path):
+    stopped = Counting(stop=2)
+    with pytest.raises(KeyboardInterrupt):
+        go(Run(stopped, 1, tmp_path))
+    assert len(Run(stopped, 1, tmp_path).finished()) == 2
+    again = Counting()
+    assert go(Run(again, 1, tmp_path)) == again.tasks()[2:]
+    assert [task.replicate for task in again.done] == [2, 3]
+    assert Run(again, 1, tmp_path).missing() == []
+    third = Counting(replicates=6)
+    go(Run(third, 1, tmp_path))
+    assert [task.replicate for task in third.done] == [4, 5]
+
+
+@pytest.mark.parametrize("cut", [1, 10, 40])
+def test_a_line_that_was_cut_off_is_done_again(tmp_path, cut):
+    run = Run(Counting(), 1, tmp_path)
+    go(run)
+    whole = run.path.read_bytes()
+    run.path.write_bytes(whole[:-cut])
+    again = Counting()
+    go(Run(again, 1, tmp_path))
+    assert again.done == ([Task(10, 3)] if cut > 1 else [])
+    assert run.finished() == {t: Counting().measure(t, 1) for t in Counting().tasks()}
+
+
+@pytest.mark.parametrize(("seed", "revision"), [(2, 1), (1, 2)])
+def test_lines_of_another_run_are_refused(tmp_path, seed, revision):
+    go(Run(Counting(), 1, tmp_path))
+    other = Counting()
+    other.revision = revision
+    with pytest.raises(SpecError, match=r"holds another run than this one.*another --out"):
+        go(Run(other, seed, tmp_path))
+    assert other.done == []
+
+
+def test_an_empty_file_is_a_fresh_start(tmp_path):
+    run = Run(Counting(), 1, tmp_path)
+    run.path.touch()
+    go(run)
+    assert len(run.finished()) == 4
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(SpecError, match=r"--out .*file cannot be written to"):
+        go(Run(Counting(), 1, tmp_path / "file"))
+
+
+def test_two_processes_give_the_same_table(tmp_path):
+    one, two = Run(SMALL, 9, tmp_path / "one"), Run(SMALL, 9, tmp_path / "two")
+    go(one)
+    assert sorted(go(two, jobs=2)) == SMALL.tasks()
+    assert table("figure2", one.finished()) == table("figure2", two.finished())
+
+
+def test_the_seed_decides(tmp_path):
+    rows = []
+    for seed in (1, 1, 2):
+        run = Run(SMALL, seed, tmp_path / f"{len(rows)}")
+        go(run)
+        rows.append(table("figure2", run.finished()))
+    assert rows[0] == rows[1]
+    assert all(a.mean_error != b.mean_error for a, b in zip(rows[0], rows[2], strict=True))
+
+
+def test_the_heading_says_what_the_lines_are(tmp_path):
+    run = Run(Counting(), 8, tmp_path)
+    go(run)
+    heading = json.loads(run.path.read_text().splitlines()[0])
+    assert heading == {"experiment": "counting", "revision": 1, "seed": 8}
+
+
+def test_averages_and_their_errors():
+    values = [1.0, 2.0, 4.0]
+    found = {Task(100, k): Measured({"m": v}, {"R": 3 + k}) for k, v in enumerate(values)}
+    [row] = table("figure1", found)
+    assert row.mean_error == pytest.approx(7 / 3)
+    assert (row.figure, row.method, row.n, row.replicates) == ("figure1", "m", 100, 3)
+    assert row.log10_mean_error == pytest.approx(log10(7 / 3))
+    assert row.log10_se == pytest.approx(stdev(values) / sqrt(3) / fmean(values) / log(10))
+    [scale] = fact("R", found)
+    assert scale.mean_error == 4
+
+
+def test_slopes_are_over_the_last_decade():
+    rows = [
+        Row("f", "m", n, 9, 0.0, height, 0.03) for n, height in ((10, 5), (100, 1), (1000, 0.5))
+    ]
+    [slope] = last_slopes(rows)
+    assert (slope.start, slope.end, slope.slope) == (100, 1000, -0.5)
+    assert slope.se == pytest.approx(0.03 * sqrt(2))
+
+
+def test_the_csv_has_the_columns_that_were_asked_for(tmp_path):
+    run = Run(SMALL, 3, tmp_path)
+    go(run)
+    rows = table("figure2", run.finished())
+    write_csv(tmp_path / "figure2.csv", rows)
+    text = (tmp_path / "figure2.csv").read_text()
+    assert text.splitlines()[0] == "figure,method,n,replicates,mean_error,log10_mean_error,log10_se"
+    with (tmp_path / "figure2.csv").open(newline="") as file:
+        read = list(csv.DictReader(file))
+    assert len(read) == len(rows) == 2 * 8
+    assert float(read[3]["mean_error"]) == rows[3].mean_error
+
+
+def test_processors():
+    assert processors() >= 1
