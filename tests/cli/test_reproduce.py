@@ -83,7 +83,8 @@ def test_interrupted_and_resumed(run, small, tmp_path, monkeypatch):
     monkeypatch.setattr(figure2.Figure2.func, "measure", measure)
     outcome = run("reproduce", "figure2", *SMALL, "--out", tmp_path)
     assert outcome.code == 130
-    assert "4 of 6 replicates are kept in" in outcome.err
+    assert "Interrupted. 4 of 6 replicates are kept in" in outcome.err
+    assert "charge" not in outcome.err
     assert "the same command goes on from there" in outcome.err
     monkeypatch.setattr(figure2.Figure2.func, "measure", whole)
     assert run("reproduce", "figure2", *SMALL, "--out", tmp_path).code == 0

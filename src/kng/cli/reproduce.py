@@ -206,13 +206,15 @@ def _follow(run: Run, jobs: int) -> Found:
             for task in run.go(jobs):
                 forward(experiment.cost(task))
         except KeyboardInterrupt:
+            from kng.cli.main import INTERRUPTED
+
             kept = len(run.finished().keys() & set(tasks))
             click.echo(
-                f"\n{kept} of {len(tasks)} replicates are kept in {run.path}; the same command "
-                "goes on from there.",
+                f"\nInterrupted. {kept} of {len(tasks)} replicates are kept in {run.path}; the "
+                "same command goes on from there.",
                 err=True,
             )
-            raise
+            raise click.exceptions.Exit(INTERRUPTED) from None
     finished = run.finished()
     return {task: finished[task] for task in tasks}
 
