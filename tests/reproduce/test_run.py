@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 import pytest
 
 from kng.core.errors import SpecError
-from kng.reproduce.experiment import Measured, Task
+from kng.reproduce.experiment import PROBE, Measured, Task
 from kng.reproduce.figure2 import Figure2
 from kng.reproduce.run import Run, processors
 from kng.reproduce.summary import Row, fact, last_slopes, table, write_csv
@@ -21,10 +21,10 @@ SMALL = Figure2(sizes=(10, 40), replicates=3)
 class Counting:
     """An experiment that notes what it is asked to do, and may be interrupted."""
 
-    name, revision = "counting", 1
+    name = "counting"
 
-    def __init__(self, replicates=4, stop=None):
-        self.replicates, self.stop, self.done = replicates, stop, []
+    def __init__(self, replicates=4, stop=None, shift=0.1):
+        self.replicates, self.stop, self.shift, self.done = replicates, stop, shift, []
 
     def tasks(self):
         return [Task(10, k) for k in range(self.replicates)]
@@ -35,8 +35,9 @@ class Counting:
     def measure(self, task, seed):
         if task.replicate == self.stop:
             raise KeyboardInterrupt
-        self.done.append(task)
-        return Measured({"a": seed + task.replicate + 0.1}, {"R": 2.0})
+        if task != PROBE:
+            self.done.append(task)
+        return Measured({"a": seed + task.replicate + self.shift}, {"R": 2.0})
 
 
 def go(run, jobs=1):
@@ -77,11 +78,10 @@ def test_a_line_that_was_cut_off_is_done_again(tmp_path, cut):
     assert run.finished() == {t: Counting().measure(t, 1) for t in Counting().tasks()}
 
 
-@pytest.mark.parametrize(("seed", "revision"), [(2, 1), (1, 2)])
-def test_lines_of_another_run_are_refused(tmp_path, seed, revision):
+@pytest.mark.parametrize(("seed", "shift"), [(2, 0.1), (1, 0.2)])
+def test_lines_of_another_seed_or_program_are_refused(tmp_path, seed, shift):
     go(Run(Counting(), 1, tmp_path))
-    other = Counting()
-    other.revision = revision
+    other = Counting(shift=shift)
     with pytest.raises(SpecError, match=r"holds another run than this one.*another --out"):
         go(Run(other, seed, tmp_path))
     assert other.done == []
@@ -121,7 +121,8 @@ def test_the_heading_says_what_the_lines_are(tmp_path):
     run = Run(Counting(), 8, tmp_path)
     go(run)
     heading = json.loads(run.path.read_text().splitlines()[0])
-    assert heading == {"experiment": "counting", "revision": 1, "seed": 8}
+    assert heading.pop("fingerprint") > 0
+    assert heading == {"experiment": "counting", "seed": 8}
 
 
 def test_averages_and_their_errors():

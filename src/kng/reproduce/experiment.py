@@ -33,10 +33,7 @@ class Experiment(Protocol):
         """Name of the files it makes."""
         ...
 
-    @property
-    def revision(self) -> int:
-        """Raised when the same seed would give other numbers."""
-        ...
+    def __hash__(self) -> int: ...
 
     def tasks(self) -> list[Task]:
         """Return all there is to do, in order."""
@@ -49,6 +46,10 @@ class Experiment(Protocol):
     def measure(self, task: Task, seed: int) -> Measured:
         """Do one task; the same result for the same seed."""
         ...
+
+
+# Every experiment does this one in a moment; its result tells one program from another.
+PROBE = Task(100, 0)
 
 
 def grid(sizes: tuple[int, ...], replicates: int) -> list[Task]:

@@ -85,7 +85,6 @@ class Figure1:
     replicates: int = REPLICATES
     truth: tuple[float, ...] = LINEAR_TRUTH
     name: str = "figure1"
-    revision: int = 1
 
     def tasks(self) -> list[Task]:
         """Return every replicate of every size."""

@@ -61,7 +61,6 @@ class Figure2:
     sizes: tuple[int, ...] = QUANTILE_SIZES
     replicates: int = REPLICATES
     name: str = "figure2"
-    revision: int = 1
 
     def tasks(self) -> list[Task]:
         """Return every replicate of every size."""

@@ -12,14 +12,16 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from threadpoolctl import threadpool_limits
 
 from kng.core.errors import SpecError
-from kng.reproduce.experiment import Experiment, Measured, Task
+from kng.reproduce.experiment import PROBE, Experiment, Measured, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,8 @@ class Run:
             return {}
         if _parsed(lines[0]) != self._heading():
             raise SpecError(
-                f"{self.path} holds another run than this one ({lines[0].strip()[:80]}). Use "
-                f"another --out, or remove the file."
+                f"{self.path} holds another run than this one: another seed, or another version "
+                "of the program. Use another --out, or remove the file."
             )
         found = {}
         for line in lines[1:]:
@@ -64,8 +66,8 @@ class Run:
     def _heading(self) -> dict[str, Any]:
         return {
             "experiment": self.experiment.name,
-            "revision": self.experiment.revision,
             "seed": self.seed,
+            "fingerprint": _fingerprint(self.experiment, self.seed),
         }
 
     def go(self, jobs: int) -> Iterator[Task]:
@@ -105,6 +107,16 @@ class Run:
                 yield futures[future], future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@cache
+def _fingerprint(experiment: Experiment, seed: int) -> int:
+    """Return a number that changes when the same seed would give other results.
+
+    Draws depend on every line of the samplers, so lines of an older program, or of a machine that
+    adds in another order, are not mixed with new ones.
+    """
+    return crc32(repr(_measure(experiment, PROBE, seed)).encode())
 
 
 def _measure(experiment: Experiment, task: Task, seed: int) -> Measured:

@@ -62,7 +62,6 @@ class Theorem:
     replicates: int = 40
     draws: int = 4000
     name: str = "theorem"
-    revision: int = 1
 
     def tasks(self) -> list[Task]:
         """Return every replicate of every size."""
