@@ -22,7 +22,6 @@ FLOORS = {
     "kng-squared-d1-whole-coordinate-replace-one": 0.64,
     "kng-squared-d1-whole-coordinate-add-remove": 0.56,
     "kng-squared-d2-whole-coordinate-replace-one": 0.68,
-    "kng-squared-d2-whole-linf-replace-one": 0.64,
     "kng-squared-d2-whole-l2-replace-one": 0.55,
     "kng-squared-d2-whole-l1-replace-one": 0.52,
     "kng-squared-d2-whole-coordinate-add-remove": 0.78,
@@ -48,7 +47,6 @@ FLOORS = {
     "objective-huber-d2-whole-linf-replace-one": 0.98,
     "objective-huber-d2-whole-l1-replace-one": 0.98,
     "objective-huber-d2-whole-l2-add-remove": 0.98,
-    "objective-huber-d2-ball-linf-replace-one": 0.98,
 }
 
 

@@ -26,9 +26,7 @@ from kng.mechanisms.objective import ridge, sensitivity
 
 LOSS = LeastSquares()
 # The same examples in every run, on every machine.
-FEW, SOME, MANY = (
-    settings(max_examples=n, deadline=None, derandomize=True) for n in (40, 100, 300)
-)
+FEW, SOME, MANY = (settings(max_examples=n, deadline=None, derandomize=True) for n in (30, 80, 150))
 unit = st.fractions(-1, 1, max_denominator=40)
 # Extremes are where bounds break; the middle is where formulas with an inner optimum do.
 entry = st.one_of(st.sampled_from([Fraction(-1), Fraction(0), Fraction(1)]), unit)

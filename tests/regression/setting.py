@@ -16,8 +16,7 @@ from kng.core.regression import AffineField, CoefficientPlan, Regression
 from kng.domains import HeavyTailed, L1Ball
 from kng.losses import LeastSquares
 from kng.norms import L1, L2, CoordinateSup, LInf
-from kng.samplers.affine import Proposals
-from kng.samplers.gaussian import GaussianProposals
+from kng.samplers import affine, gaussian
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -79,8 +78,8 @@ def field_of(Z: Array, y: Array) -> AffineField:
 
 def accepted(plan: CoefficientPlan, field: AffineField, wanted: int, seed: int) -> Array:
     """Return accepted proposals in bulk: all of a batch and not only its first."""
-    kind = Proposals if plan.score == "gradient" else GaussianProposals
-    return accepted_from(kind.best(plan, field), wanted, seed)
+    best = affine.best if plan.score == "gradient" else gaussian.best
+    return accepted_from(best(plan, field), wanted, seed)
 
 
 def accepted_from(proposals: Any, wanted: int, seed: int, size: int = 2**14) -> Array:

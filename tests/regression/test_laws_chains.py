@@ -50,7 +50,7 @@ CASES = {
     "whole": (2, KNG(), "coordinate", None, REPLACE, False),
     "whole-l1-add": (2, KNG(), "l1", None, ADD, False),
     "whole-intercept": (2, KNG(), "coordinate", None, REPLACE, True),
-    "ball": (2, KNG(), "linf", Fraction(3, 2), REPLACE, False),
+    "ball": (2, KNG(), "l2", Fraction(3, 2), REPLACE, False),
     "small-ball": (2, KNG(), "linf", Fraction(1, 2), REPLACE, False),
     "exponential": (2, Exponential(), "linf", Fraction(3, 2), REPLACE, False),
     "exponential-small-ball": (2, Exponential(), "linf", Fraction(1, 2), REPLACE, False),

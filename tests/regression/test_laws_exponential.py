@@ -31,6 +31,7 @@ EXPONENTIAL = {
     "d1-outside": (1, 40, 0.9, Fraction(1, 2), 4, False),
     "d2-inside": (2, 100, 0.5, Fraction(3, 2), 8, False),
     "d2-outside": (2, 16, 0.9, Fraction(1, 2), 8, False),
+    "d2-far-outside": (2, 100, 0.9, Fraction(1, 4), 8, False),
     "d2-flat": (2, 3, 0.5, Fraction(1), 16, False),
     "d2-intercept": (2, 100, 0.5, Fraction(3, 2), 8, True),
     "d2-collinear": (2, 60, 0.5, Fraction(1), 8, False),

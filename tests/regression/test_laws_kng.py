@@ -40,7 +40,7 @@ from kng import LinearRegression
 from kng.core.bits import SeededBits
 from kng.core.regression import AffineField, CoefficientPlan
 from kng.mechanisms import KNG
-from kng.samplers.affine import Affine, Proposals
+from kng.samplers.affine import Affine, Frame, Proposals
 
 
 def plain(rng: np.random.Generator, d: int) -> tuple[Array, Array]:
@@ -160,8 +160,7 @@ CASES = [
     Case(1, plain, radius=ONE),
     Case(1, far, radius=HALF, epsilon=Fraction(6)),
     *(Case(2, plain, norm, None, relation) for norm in NORMS for relation in (REPLACE, ADD)),
-    *(Case(2, plain, norm, ONE) for norm in ("linf", "l2", "l1")),
-    Case(2, plain, "linf", ONE, ADD),
+    *(Case(2, plain, "linf", ONE, relation) for relation in (REPLACE, ADD)),
     Case(2, steep, epsilon=Fraction(1, 2)),
     Case(2, steep, "l1"),
     *(Case(2, data) for data in (collinear, at_a_bound, empty_column)),
@@ -170,7 +169,11 @@ CASES = [
     Case(2, nobody, relation=ADD, draws=300_000),
     Case(2, collinear, "linf", ONE),
     Case(2, tiny, "linf", ONE, epsilon=Fraction(30)),
-    *(Case(2, far, norm, HALF, epsilon=Fraction(6)) for norm in ("linf", "l2", "l1")),
+    # on a ball that leaves the estimate out, a little and far
+    Case(2, far, "linf", HALF, epsilon=Fraction(6)),
+    Case(2, far, "linf", Fraction(1, 4), epsilon=Fraction(20)),
+    Case(2, far, "coordinate", HALF, ADD, epsilon=Fraction(6)),
+    Case(1, far, radius=Fraction(1, 4), epsilon=Fraction(20)),
     *(Case(2, data, intercept=True) for data in (plain, tilted, at_a_bound)),
     Case(2, plain, relation=ADD, intercept=True),
     Case(2, plain, "linf", ONE, intercept=True),
@@ -191,7 +194,7 @@ def test_proposals_have_the_stated_law(case: Case) -> None:
         Case(1, plain),
         Case(2, plain),
         Case(2, tilted, "l1"),
-        Case(2, plain, "l2", ONE),
+        Case(2, plain, "linf", ONE),
         Case(2, collinear),
         Case(2, plain, intercept=True, relation=ADD),
     ],
@@ -200,11 +203,11 @@ def test_proposals_have_the_stated_law(case: Case) -> None:
 def test_every_split_has_the_same_law(case: Case) -> None:
     """Which coordinates are strong is a matter of speed, not of law."""
     plan, field = case.build()
-    matrix = field.matrix + float(plan.ridge) * np.eye(case.d)
+    frame = Frame.of(plan, field)
     law = case.law(draws=10_000)
     for k in range(case.d + 1):
         for chosen in combinations(range(case.d), k):
-            proposals = Proposals._split(plan, matrix, field.vector, list(chosen))
+            proposals = Proposals._split(frame, list(chosen))
             draws = accepted_from(proposals, 10_000, seed=12)
             verdict(case.p_values(draws, law))
 
@@ -228,7 +231,7 @@ def test_released_coefficients_have_the_law_in_the_callers_units() -> None:
     X, y = tilted(np.random.default_rng(7), 1)
     model = LinearRegression(epsilon=2, bounds_X=(10, 50), bounds_y=(7, 13))
     drawn = []
-    for seed in range(700):
+    for seed in range(1000, 2000):
         model.set_params(random_state=seed).fit(30 + 20 * X, 10 + 3 * y)
         slope = model.coef_[0] * 20 / 3
         drawn.append([(model.intercept_ + 30 * model.coef_[0] - 10) / 3, slope])
