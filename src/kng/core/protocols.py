@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +132,24 @@ class BoxDomain(Domain, Protocol):
         ...
 
 
+@runtime_checkable
+class PlaneDomain(BoxDomain, Protocol):
+    """Lattice points of a box that satisfy linear inequalities, each with the same base weight."""
+
+    @property
+    def home(self) -> Point:
+        """A point that lies inside whatever the inequalities are."""
+        ...
+
+    def inequalities(self) -> list[tuple[Point, int]]:
+        """Return pairs (a, b): a point k lies inside if a'k <= b for all of them."""
+        ...
+
+    def contains(self, theta: Point) -> bool:
+        """Whether a lattice point lies inside."""
+        ...
+
+
 class Sensitivity(Protocol):
     """A public bound on the change of a score when one record changes, as a function of theta."""
 
@@ -162,6 +180,57 @@ class LevelField(LineField, Protocol):
 
     def sublevel(self, level: Fraction) -> tuple[int, int]:
         """Return the first and last lattice point with a raw score of at most ``level``."""
+        ...
+
+
+class PlaneField(Protocol):
+    """Records x, y whose share of the score depends on whether y <= x'theta, as whole numbers.
+
+    With w = 1 for the records that count (y <= x'theta) and 0 for the others, tau = p / q,
+
+        gradient   unit * ( |G_0| + slope * (max_{j > 0} |G_j| - |G_0|)_+ ),
+                   G_j = q sum w x_j - p sum x_j
+        value      unit * sum (p - q w)(y - x'theta)
+    """
+
+    @property
+    def rows(self) -> NDArray[np.float32]:
+        """The whole numbers x, one row per record."""
+        ...
+
+    @property
+    def response(self) -> NDArray[np.float64]:
+        """The whole numbers y."""
+        ...
+
+    @property
+    def tau(self) -> Fraction:
+        """The wanted quantile."""
+        ...
+
+    @property
+    def slope(self) -> Fraction:
+        """Weight of the slopes in the norm."""
+        ...
+
+    @property
+    def unit(self) -> Fraction:
+        """What one whole number is worth in the score."""
+        ...
+
+    @property
+    def weighed(self) -> Literal["gradient", "value"]:
+        """What the score measures."""
+        ...
+
+    def score_of(self, theta: Point, counted: Sequence[int]) -> Fraction:
+        """Return the score, given the sums of x and of y over the records that count."""
+        ...
+
+    def least_scores(
+        self, thetas: NDArray[np.int64], counted: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the scores at many points in float64, too small by rounding if anything."""
         ...
 
 

@@ -69,7 +69,11 @@ def smoothing(points: int, epsilon: Fraction, miss: Fraction) -> Smoothing:
 
 def _power_below(base: Fraction, target: Fraction) -> int:
     """Return a small k with ``base**k <= target``."""
-    k, power = 1, base
-    while power > target:
-        k, power = k + 1, power * base
-    return k
+    high = 1
+    while base**high > target:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if base**middle <= target else (middle, high)
+    return high

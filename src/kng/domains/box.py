@@ -52,3 +52,19 @@ class Box:
         for a, b in zip(self.first, self.last, strict=True):
             product *= b - a + 1
         return product
+
+    @property
+    def home(self) -> Point:
+        """The middle; every point of a box lies inside."""
+        return tuple((a + b) // 2 for a, b in zip(self.first, self.last, strict=True))
+
+    def inequalities(self) -> list[tuple[Point, int]]:
+        """Return k_j <= last_j and -k_j <= -first_j."""
+        ones = [tuple(int(i == j) for i in range(self.dim)) for j in range(self.dim)]
+        above = list(zip(ones, self.last, strict=True))
+        below = [(tuple(-v for v in one), -a) for one, a in zip(ones, self.first, strict=True)]
+        return above + below
+
+    def contains(self, theta: Point) -> bool:
+        """Whether a lattice point lies between the corners."""
+        return all(a <= k <= b for a, k, b in zip(self.first, theta, self.last, strict=True))

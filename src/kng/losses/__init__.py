@@ -3,6 +3,7 @@
 from kng.losses.huber import Huber
 from kng.losses.least_squares import LeastSquares
 from kng.losses.pinball import Pinball
+from kng.losses.quantile_plane import QuantilePlane
 from kng.losses.squared import Squared
 
-__all__ = ["Huber", "LeastSquares", "Pinball", "Squared"]
+__all__ = ["Huber", "LeastSquares", "Pinball", "QuantilePlane", "Squared"]

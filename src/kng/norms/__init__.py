@@ -1,7 +1,8 @@
 """Norms: the K of the K-norm gradient mechanism."""
 
 from kng.norms.coordinate import CoordinateSup
+from kng.norms.intercept import InterceptSup
 from kng.norms.lp import L1, L2, LInf
 from kng.norms.weighted import WeightedSup
 
-__all__ = ["L1", "L2", "CoordinateSup", "LInf", "WeightedSup"]
+__all__ = ["L1", "L2", "CoordinateSup", "InterceptSup", "LInf", "WeightedSup"]

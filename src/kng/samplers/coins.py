@@ -32,9 +32,13 @@ def uniform(bits: Bits, size: int) -> int:
     return value
 
 
-def below(bits: Bits, probability: Enclosure) -> bool:
-    """Return True with exactly the enclosed probability."""
-    value, length = 0, 0
+def below(bits: Bits, probability: Enclosure, seen: tuple[int, int] = (0, 0)) -> bool:
+    """Return True with exactly the enclosed probability.
+
+    ``seen`` are bits of U that were looked at before, as a number and how many; they decided
+    nothing yet.
+    """
+    value, length = seen
     while True:
         value = (value << bits.word) | bits.take(bits.word)
         length += bits.word
@@ -60,13 +64,14 @@ def bernoulli_exp(bits: Bits, gamma: Fraction) -> bool:
     return gamma == 0 or below(bits, lambda length: exp_minus(gamma, length))
 
 
-def choose(bits: Bits, cumulative: Sequence[int]) -> int:
+def choose(bits: Bits, cumulative: Sequence[int], seen: tuple[int, int] = (0, 0)) -> int:
     """Return i with probability ``(cumulative[i] - cumulative[i-1]) / cumulative[-1]``.
 
-    U * total is known up to an interval; it is refined until both ends lie in one cell.
+    U * total is known up to an interval; it is refined until both ends lie in one cell. ``seen``
+    is as for `below`.
     """
     total = cumulative[-1]
-    value, length = 0, 0
+    value, length = seen
     while True:
         value = (value << bits.word) | bits.take(bits.word)
         length += bits.word

@@ -24,11 +24,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
+from typing import TypeVar
 
 from kng.core.bits import Bits
 from kng.core.enclosures import exp_minus
 from kng.core.smoothing import Smoothing
 from kng.samplers.coins import below, bernoulli, choose, uniform
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,15 @@ def draw(
         point = envelope.attempt(exponent, bits)
         accepted = point if accepted is None else accepted
     spare = fallback[0] + uniform(bits, fallback[1])
+    return smoothed(accepted, spare, smoothing, bits)
+
+
+def smoothed(accepted: T | None, spare: T, smoothing: Smoothing, bits: Bits) -> T:
+    """Return the accepted point, but the spare one if there is none or on a coin of beta.
+
+    The spare point comes from a public law that gives every point of the domain at least one part
+    in ``smoothing.points``; it is drawn whether it is needed or not.
+    """
     if bernoulli(bits, smoothing.beta) or accepted is None:
         return spare
     return accepted

@@ -1,0 +1,222 @@
+"""The tilted absolute loss of a linear model, whose minimiser is a conditional quantile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kng.core.design import Design
+from kng.core.encoding import Encoding
+from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.lattice import Lattice
+from kng.core.plan import DensityPlan
+from kng.core.privacy import Neighbours, ReplaceOne
+from kng.core.protocols import BoxDomain, Integers, Norm, Point, Sensitivity, Source
+from kng.core.sensitivity import Constant
+
+# Whole steps of a standardised covariate from its middle to either end, and so the entry of the
+# intercept. float32 holds them exactly.
+ENDS = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class QuantilePlane:
+    """Tilted absolute loss around a plane; minimised by the conditional tau-quantile.
+
+        l(theta; z, y) = (tau - w)(y - z'theta),     w = 1[y <= z'theta]
+        gradient       = (w - tau) z,                |z_j| <= 1,  z_0 = 1 for an intercept
+
+    w is fixed at every lattice point, ties included. The gradient is bounded whatever y and theta
+    are, so neither enters the sensitivity.
+
+    Paper    Section 4.5. The printed Delta = 2(1 - tau) C is too small for tau > 1/2 and breaks
+             privacy; docs/paper-map.md, row "quantile sensitivity".
+    Privacy  Replace-one: the larger of ||(1, ..., 1)|| and 2 max(tau, 1 - tau) ||(0, 1, ..., 1)||,
+             without an intercept 2 max(tau, 1 - tau) ||(1, ..., 1)||. Add-remove:
+             max(tau, 1 - tau) ||(1, ..., 1)||. docs/proofs/losses/quantile_plane.md.
+    Cost     One pass; the records are kept in about their own size.
+    """
+
+    tau: Fraction
+    design: Design
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tau < 1:
+            raise SpecError(
+                f"a quantile must lie strictly between 0 and 1, got {float(self.tau):g}. "
+                "For the ends of a distribution use for example 0.01 or 0.99."
+            )
+
+    def gradient_sensitivity(
+        self,
+        norm: Norm,
+        records: Encoding,  # noqa: ARG002 - standardised covariates fill [-1, 1] whatever the bounds
+        neighbours: Neighbours,
+    ) -> Sensitivity:
+        """Return how far one record moves the gradient, in the norm.
+
+        Two records give (w - tau) z and (w' - tau) z'. With w = w' they differ by at most
+        2 max(tau, 1 - tau) in each slope and by nothing in the intercept; with w != w' by at most
+        (1 - tau) + tau = 1 in every coordinate. One of them differs from nothing by at most
+        max(tau, 1 - tau).
+        """
+        larger = max(self.tau, 1 - self.tau)
+        ones = (Fraction(1),) * self.design.dim
+        if not isinstance(neighbours, ReplaceOne):
+            return Constant(larger * norm.value(ones))
+        slopes = (Fraction(0), *ones[1:]) if self.design.intercept else ones
+        return Constant(max(norm.value(ones), 2 * larger * norm.value(slopes)))
+
+    def plane_sensitivity(self, domain: BoxDomain, answers: Lattice) -> Sensitivity:
+        """Return the largest loss of one record, which is also its largest change.
+
+        Losses are not negative and reach 0, so replacing a record changes the sum by at most the
+        largest of them, as adding one does: max(tau, 1 - tau) (|y'| + |z'theta|).
+        """
+        reach = sum(
+            max(abs(first), abs(last)) * step
+            for first, last, step in zip(domain.first, domain.last, answers.step, strict=True)
+        )
+        half = self.design.records.step[-1] * self.design.records.last[-1] / 2
+        return Constant(max(self.tau, 1 - self.tau) * (half / self.design.half_y + reach))
+
+    def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[PlaneRecords]:
+        """Read the records once, for all plans."""
+        return self._read(source, plans, "gradient")
+
+    def read_value(self, source: Source, plans: Sequence[DensityPlan]) -> list[PlaneRecords]:
+        """Read the records once, for all plans."""
+        return self._read(source, plans, "value")
+
+    def _read(
+        self, source: Source, plans: Sequence[DensityPlan], weighed: Literal["gradient", "value"]
+    ) -> list[PlaneRecords]:
+        answers = plans[0].problem.answers
+        parts = source.reduce(PlaneRows(self.design, answers))
+        d = self.design.dim
+        rows = np.concatenate([np.empty((0, d), np.float32), *(part[0] for part in parts)])
+        response = np.concatenate([np.empty(0), *(part[1] for part in parts)])
+        totals = (*(int(v) for v in rows.sum(axis=0, dtype=np.float64)), exact_sum(response))
+        fields = []
+        for plan in plans:
+            loss: QuantilePlane = plan.problem.loss
+            q = loss.tau.denominator
+            unit = Fraction(1, q * ENDS) * (answers.step[0] if weighed == "value" else 1)
+            fields.append(
+                PlaneRecords(
+                    rows, response, loss.tau, _slope(plan.problem.norm), unit, weighed, totals
+                )
+            )
+        return fields
+
+
+def _slope(norm: Norm) -> Fraction:
+    """Return the weight of slopes in a norm that branch and bound can measure."""
+    one, none = Fraction(1), Fraction(0)
+    slope = norm.value((none, one))
+    if norm.value((one, none)) != 1 or norm.value((one, one)) != 1 or not 0 < slope <= 1:
+        raise IncompatibleParts(
+            "Quantile planes are measured in the sup norm or in norms.InterceptSup; use "
+            "norm='auto' or 'linf'."
+        )
+    return slope
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneRows:
+    """Records as whole numbers x and y with  y <= x't  exactly if  y' <= z'theta.
+
+    With covariates k in 0 .. last and theta = step * t,
+
+        x_0 = ENDS,   x_j = (2 k - last) ENDS / last,     z = x / ENDS
+        y   = ceil( y' * ENDS / step )
+
+    Covariates are read in ENDS steps, so nothing is rounded in x.
+    """
+
+    design: Design
+    answers: Lattice
+
+    def zero(self) -> list[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+        """No records."""
+        return []
+
+    def partial(self, batch: Integers) -> list[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+        """Turn one batch into rows."""
+        first, d = int(self.design.intercept), self.design.dim
+        rows = np.empty((len(batch), d), np.float32)
+        rows[:, :first] = ENDS
+        rows[:, first:] = 2 * batch[:, :-1] - ENDS
+        records, half = self.design.records, self.design.half_y
+        # 2 k - last in half steps, then in steps of the answers: a power of two
+        factor = records.step[-1] / (2 * half) * ENDS / self.answers.step[0]
+        response = (2 * batch[:, -1] - records.last[-1]) * float(factor)
+        return [(rows, response)]
+
+    def merge(
+        self,
+        left: list[tuple[NDArray[np.float32], NDArray[np.float64]]],
+        right: list[tuple[NDArray[np.float32], NDArray[np.float64]]],
+    ) -> list[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+        """Keep both."""
+        return left + right
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneRecords:
+    """Records and what is weighed of them; a `kng.core.protocols.PlaneField`."""
+
+    rows: NDArray[np.float32]
+    response: NDArray[np.float64]
+    tau: Fraction
+    slope: Fraction
+    unit: Fraction
+    weighed: Literal["gradient", "value"]
+    totals: tuple[int, ...]
+
+    def score(self, theta: Point) -> Fraction:
+        """Return the score at one lattice point, from all records."""
+        ahead = self.rows.astype(np.int64) @ np.array(theta, np.int64) >= self.response
+        x = self.rows[ahead].astype(np.int64).sum(axis=0)
+        return self.score_of(theta, (*(int(v) for v in x), exact_sum(self.response[ahead])))
+
+    def score_of(self, theta: Point, counted: Sequence[int]) -> Fraction:
+        """Return the score, given the sums of x and of y over the records with y <= x'theta."""
+        p, q = self.tau.numerator, self.tau.denominator
+        gradient = [q * a - p * b for a, b in zip(counted, self.totals, strict=True)]
+        if self.weighed == "value":
+            along = sum(g * t for g, t in zip(gradient[:-1], theta, strict=True))
+            return self.unit * (along - gradient[-1])
+        first, *rest = (abs(g) for g in gradient[:-1])
+        return self.unit * (first + self.slope * max(max(rest, default=0) - first, 0))
+
+    def least_scores(
+        self, thetas: NDArray[np.int64], counted: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the same for many points, in float64 and not above it.
+
+        Each score has a handful of roundings, relative to sums that are at most ``size``.
+        """
+        p, q = float(self.tau.numerator), float(self.tau.denominator)
+        totals = np.array([float(v) for v in self.totals])
+        gradient = q * counted - p * totals
+        size = q * np.abs(counted) + p * np.abs(totals)
+        if self.weighed == "value":
+            along = (gradient[:, :-1] * thetas).sum(axis=1) - gradient[:, -1]
+            doubt = (size[:, :-1] * np.abs(thetas)).sum(axis=1) + size[:, -1]
+            return np.asarray(float(self.unit) * (along - 2.0**-44 * doubt))
+        sizes = np.maximum(np.abs(gradient[:, :-1]) - 2.0**-44 * size[:, :-1], 0.0)
+        first, rest = sizes[:, 0], sizes[:, 1:].max(axis=1, initial=0.0)
+        slope = float(self.slope)
+        return np.asarray(float(self.unit) * (first + slope * np.maximum(rest - first, 0.0)))
+
+
+def exact_sum(values: NDArray[np.float64]) -> int:
+    """Add whole numbers of up to 2**53 exactly, in two parts that float64 does not round."""
+    high = np.floor(values / 2**26)
+    return int(high.sum()) * 2**26 + int((values - high * 2**26).sum())

@@ -1,0 +1,395 @@
+"""Branch and bound over boxes of lattice points, compiled as one loop.
+
+A box is a run of 2**e_j points along each sheared coordinate u_j; it stands for the lattice points
+
+    t_j = u_j + floor( sum_{k > j} V_jk u_k )                    a bijection of the lattice
+
+so that x't = (x V)'u up to the floors, which move x't by less than sum_{j < d-1} |x_j|. Any shear V
+is right; one that makes the columns of x V orthogonal makes boxes fit the data.
+
+For a box every record (or group of records) is decided: y <= x't at all of its points, or at none;
+or it is open. A child inherits what is decided and looks at the open items only. From these sums come
+a lower and an upper bound on the exponent over the box. The box with the largest gap
+
+    points * ( exp(-lower) - exp(-upper) )
+
+is halved next, until  sum points * exp(-upper)  >=  target * sum points * exp(-lower).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from kng.samplers.grouping import HIGH
+
+# Of a box, in whole numbers: corner (d), log2 of its sides (d), then these.
+LIST, LENGTH, CUT, WHOLE = 0, 1, 2, 3
+# Of a box, in real numbers: bounds on the exponent, log of its points (minus infinity once it has
+# been halved), key in the heap; then the sums over decided records.
+LOWER, UPPER, POINTS, KEY, REAL = 0, 1, 2, 3, 4
+# Facts of the loss: tau = P / Q, the norm A |g_0| + B (max |g_j| - |g_0|)_+, the rate, whether the
+# loss's value is weighed and not its gradient.
+P, Q, SLOPE, RATE, VALUE = 0, 1, 2, 3, 4
+# Running numbers of the loop: envelope, its certified part, their common logarithm, envelope at the
+# last full count, least loss seen, room for errors in it.
+ENVELOPE, CERTAIN, LOG, COUNTED, LEAST, DOUBT = 0, 1, 2, 3, 4, 5
+
+NOT_INSIDE = 1e308
+ROUNDING = 1.0 + 2.0**-30
+
+
+@njit(
+    "i8(f4[:,::1], f8[::1], f8[:,::1], f8[:,::1], i8, f8[::1], f8[::1], f8, i4[::1], i8, i8, i8,"
+    " i4[::1], f8[::1], f8[:,::1])",
+    cache=True,
+    error_model="numpy",
+)
+def scan(  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    rows, residual, shear, groups, levels, t, reach, slack,
+    items, first, length, end, stack, sums, open_,
+):  # fmt: skip
+    """Decide the items of a list for one box; return the end of the list of those left open.
+
+    ``t`` is the box's centre, ``reach`` its half sides, ``slack`` 1 if floors and rounding may
+    move a prediction and 0 at a single point. ``sums`` gains the decided records; the rows of
+    ``open_`` gain what the open ones may add: the positive and the negative part of x and of x V,
+    |x V|, a minorant's share of x and of the residual, and in the last row the number of groups
+    and how far the open records may fall short.
+    """
+    n, d = rows.shape
+    leaves = (1 << levels) - 1
+    e = 7 * d
+    error = 0.0
+    for j in range(d):
+        error += abs(t[j])
+    error *= slack * 2.0**-32  # 2**16 * 2**-48: rounding of x't in float64
+    for m in range(first, first + length):
+        stack[0] = items[m]
+        top = 1
+        while top > 0:
+            top -= 1
+            item = stack[top]
+            if item >= 0:
+                group = groups[item]
+                low, high, wide = -group[e + 1], -group[e], group[e + 1] - group[e]
+                move = error
+                for j in range(d):
+                    x, z = group[j], group[d + j]
+                    low += min(x * t[j], z * t[j])
+                    high += max(x * t[j], z * t[j])
+                    wide += (z - x) * (abs(t[j]) + reach[j])
+                    move += group[2 * d + j] * reach[j]
+                    if j < d - 1:
+                        move += slack * max(abs(x), abs(z))
+                move *= ROUNDING
+                if low - move >= 0:
+                    for j in range(d):
+                        sums[j] += group[3 * d + j]
+                    sums[d] += group[e + 2]
+                    sums[d + 1] += group[e + 3]
+                elif high + move >= 0:
+                    if wide > move and item >= leaves:
+                        g = item - leaves
+                        for i in range((g * n) >> levels, ((g + 1) * n) >> levels):
+                            stack[top] = -1 - i
+                            top += 1
+                    elif wide > move:
+                        stack[top] = 2 * item + 1
+                        stack[top + 1] = 2 * item + 2
+                        top += 2
+                    else:
+                        share = 0.5
+                        if high > low:
+                            share = min(1.0, max(0.0, high / (high - low)))
+                        for j in range(d):
+                            open_[0, j] += group[4 * d + j]
+                            open_[1, j] += group[3 * d + j] - group[4 * d + j]
+                            open_[2, j] += group[5 * d + j]
+                            open_[3, j] += group[5 * d + j] - group[6 * d + j]
+                            open_[4, j] += group[6 * d + j]
+                            open_[5, j] += share * group[3 * d + j]
+                        open_[5, d] += share * (HIGH * group[e + 2] + group[e + 3])
+                        open_[6, 0] += 1.0
+                        open_[6, 1] += group[e + 4] * max(0.0, high + move)
+                        items[end] = item
+                        end += 1
+            else:
+                i = -1 - item
+                ahead, move = -residual[i], error
+                for j in range(d):
+                    x, q = np.float64(rows[i, j]), 0.0
+                    for k in range(j + 1):
+                        q += rows[i, k] * shear[k, j]
+                    ahead += x * t[j]
+                    move += abs(q) * reach[j]
+                    if j < d - 1:
+                        move += slack * abs(x)
+                move *= ROUNDING
+                if ahead - move >= 0:
+                    for j in range(d):
+                        sums[j] += rows[i, j]
+                    part = math.floor(residual[i] / HIGH)
+                    sums[d] += part
+                    sums[d + 1] += residual[i] - part * HIGH
+                elif ahead + move >= 0:
+                    for j in range(d):
+                        x, q = np.float64(rows[i, j]), 0.0
+                        for k in range(j + 1):
+                            q += rows[i, k] * shear[k, j]
+                        open_[0, j] += max(x, 0.0)
+                        open_[1, j] += min(x, 0.0)
+                        open_[2, j] += max(q, 0.0)
+                        open_[3, j] += min(q, 0.0)
+                        open_[4, j] += abs(q)
+                        if ahead >= 0:
+                            open_[5, j] += x
+                    if ahead >= 0:
+                        open_[5, d] += residual[i]
+                    open_[6, 1] += max(0.0, ahead + move)
+                    items[end] = item
+                    end += 1
+    return end
+
+
+@njit(
+    "void(f4[:,::1], f8[::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], i4[::1], i8[::1], i8[::1], i8,"
+    " i4[::1], f8[:,::1])",
+    cache=True,
+    error_model="numpy",
+)
+def scan_points(  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    rows, residual, shear, groups, levels, t, items, first, length, end, stack, sums
+):
+    """Decide every record at single points of boxes; nothing stays open."""
+    reach, open_ = np.zeros(t.shape[1]), np.zeros((7, t.shape[1] + 2))
+    for m in range(len(t)):
+        scan(
+            rows, residual, shear, groups, levels, t[m], reach, 0.0,
+            items, first[m], length[m], end, stack, sums[m], open_,
+        )  # fmt: skip
+
+
+@njit(
+    "void(f8[:,::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8[::1], f8[::1], f8[::1], f8[::1])",
+    cache=True,
+    error_model="numpy",
+)
+def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    shear, totals, facts, t, reach, open_, sums, best, running, node
+):
+    """Write bounds on the exponent over a box into ``node``, from its sums.
+
+    With w = 1 for a record that counts (y <= x't), G_j = Q sum w x_j - P sum x_j.
+
+    Gradient: intervals of G_j, and of (V'G)_j, give the norm a lower bound; and by convexity
+
+        ||G(t)|| * ||t - best||_dual  >=  L(t) - L(best)  >=  L(c) + l'(t - c) - L(best)
+
+    for any slope l of an affine minorant of L. Value: the minorant itself.
+    """
+    d = len(t)
+    p, q, slope, rate = facts[P], facts[Q], facts[SLOPE], facts[RATE]
+    low0, high0, low, high, tilted = 0.0, 0.0, 0.0, 0.0, 0.0
+    value = p * totals[d] - q * (HIGH * sums[d] + sums[d + 1] + open_[5, d])
+    ceiling = p * totals[d] - q * (HIGH * sums[d] + sums[d + 1]) + q * open_[6, 1]
+    fall, rise, doubt = 0.0, 0.0, running[DOUBT]
+    near, far = 0.0, 0.0
+    for j in range(d):
+        least = q * (sums[j] + open_[1, j]) - p * totals[j]
+        most = q * (sums[j] + open_[0, j]) - p * totals[j]
+        small, large = max(0.0, least, -most), max(abs(least), abs(most))
+        if j == 0:
+            low0, high0 = small, large
+        else:
+            low, high = max(low, small), max(high, large)
+        middle, column, corner, tilt, lean = 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(j + 1):
+            decided = q * sums[k] - p * totals[k]
+            middle += decided * shear[k, j]
+            tilt += (decided + q * open_[5, k]) * shear[k, j]
+            lean += decided * shear[k, j]
+            if k == 0:
+                corner = abs(shear[0, j])
+            else:
+                column += abs(shear[k, j])
+        tilted = max(
+            tilted,
+            max(middle + q * open_[3, j], -(middle + q * open_[2, j]))
+            / max(corner + column, column / slope),
+        )
+        gradient = q * (sums[j] + open_[5, j]) - p * totals[j]
+        value += gradient * t[j]
+        ceiling += (q * sums[j] - p * totals[j]) * t[j]
+        fall += abs(tilt) * reach[j] + abs(gradient)
+        rise += abs(lean) * reach[j] + abs(q * sums[j] - p * totals[j])
+        doubt += totals[d + 1 + j] * (abs(t[j]) + reach[j])
+    doubt *= q * 2.0**-27
+    if facts[VALUE] > 0:
+        node[LOWER] = rate * max(0.0, value - fall - doubt)
+        node[UPPER] = rate * max(value - fall, ceiling + rise) + rate * doubt
+        return
+    if open_[6, 0] == 0 and value + doubt < running[LEAST]:
+        running[LEAST] = value + doubt
+        best[:] = t
+    for j in range(d):
+        away = abs(t[j] - best[j]) + 1.0
+        for k in range(j, d):
+            away += abs(shear[j, k]) * reach[k]
+        if j == 0:
+            near = away
+        else:
+            far += away
+    convex = (value - fall - doubt - running[LEAST]) / max(near + far, far / slope)
+    norm = max(low0 + slope * max(0.0, low - low0), tilted, convex)
+    node[LOWER] = rate * norm / ROUNDING
+    node[UPPER] = rate * max(norm, high0 + slope * max(0.0, high - high0)) * ROUNDING
+
+
+@njit("void(f8[:,::1], i8, f8[::1])", cache=True, error_model="numpy")
+def count(real, boxes, running):  # type: ignore[no-untyped-def]
+    """Add up the envelope and its certified part afresh, in units of the largest box."""
+    largest = -np.inf
+    for i in range(boxes):
+        largest = max(largest, real[i, POINTS] - real[i, LOWER])
+    running[LOG], running[ENVELOPE], running[CERTAIN] = largest, 0.0, 0.0
+    for i in range(boxes):
+        running[ENVELOPE] += math.exp(real[i, POINTS] - real[i, LOWER] - largest)
+        running[CERTAIN] += math.exp(real[i, POINTS] - real[i, UPPER] - largest)
+    running[COUNTED] = running[ENVELOPE]
+
+
+@njit(
+    "UniTuple(i8, 3)(f4[:,::1], f8[::1], f8[:,::1], i8, i8[:,::1], f8[:,::1], f8[::1], f8[::1],"
+    " f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i4[::1], i8[::1], i8, i8, i8, f8[::1], f8[::1],"
+    " f8, i8)",
+    cache=True,
+    error_model="numpy",
+)
+def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
+    rows, residual, groups, levels, turn, shear, totals, facts, walls, limits,
+    whole, real, items, heap, boxes, listed, waiting, best, running, target, shift,
+):  # fmt: skip
+    """Halve boxes until the target is certified or an array is full.
+
+    Returns the numbers of boxes, of listed items and of boxes waiting in the heap; called again
+    with larger arrays it goes on where it stopped.
+    """
+    d = len(best)
+    t, reach, sums = np.zeros(d), np.zeros(d), np.zeros(d + 2)
+    u = np.zeros(d, np.int64)
+    open_ = np.zeros((7, d + 2))
+    stack = np.zeros(128 + (len(rows) >> levels) + 2, np.int32)
+    children = 2
+    while True:
+        if boxes == 0:  # the root, whose corner and sides are given
+            parent, children, boxes = 0, 1, 0
+            items[0], listed = 0, 1
+            whole[0, 2 * d + LIST], whole[0, 2 * d + LENGTH] = 0, 1
+        else:
+            if running[CERTAIN] >= target * running[ENVELOPE] or waiting == 0:
+                break
+            if boxes + 2 > len(real) or listed + 2 * len(rows) + len(groups) > len(items):
+                break
+            parent, children = heap[0], 2
+            waiting -= 1
+            moved, at = heap[waiting], 0
+            while 2 * at + 1 < waiting:
+                below = 2 * at + 1
+                if below + 1 < waiting and real[heap[below + 1], KEY] > real[heap[below], KEY]:
+                    below += 1
+                if real[heap[below], KEY] <= real[moved, KEY]:
+                    break
+                heap[at] = heap[below]
+                at = below
+            heap[at] = moved
+            running[ENVELOPE] -= math.exp(real[parent, POINTS] - real[parent, LOWER] - running[LOG])
+            running[CERTAIN] -= math.exp(real[parent, POINTS] - real[parent, UPPER] - running[LOG])
+        for child in range(children):
+            box, node = boxes + child, real[boxes + child]
+            bits = 0
+            for j in range(d):
+                if box > 0:
+                    whole[box, j], whole[box, d + j] = whole[parent, j], whole[parent, d + j]
+                    if j == whole[parent, 2 * d + CUT]:
+                        whole[box, d + j] -= 1
+                        whole[box, j] += child * (np.int64(1) << whole[box, d + j])
+                bits += whole[box, d + j]
+                half = (np.int64(1) << whole[box, d + j]) >> 1
+                u[j], reach[j] = whole[box, j] + half, half
+            for j in range(d):
+                lean = np.int64(0)
+                for k in range(j + 1, d):
+                    lean += turn[j, k] * u[k]
+                t[j] = u[j] + (lean >> shift)
+            for j in range(d + 2):
+                sums[j] = real[parent, REAL + j] if box > 0 else 0.0
+            open_[:] = 0.0
+            slack = 1.0 if bits > 0 else 0.0
+            end = scan(
+                rows, residual, shear, groups, levels, t, reach, slack, items,
+                whole[parent, 2 * d + LIST], whole[parent, 2 * d + LENGTH], listed,
+                stack, sums, open_,
+            )  # fmt: skip
+            bound(shear, totals, facts, t, reach, open_, sums, best, running, node)
+            inside, outside, straddled = True, False, 0
+            for m in range(len(limits)):
+                at_centre, spread = 0.0, 0.0
+                for j in range(d):
+                    at_centre += walls[m, j] * t[j]
+                    along = 0.0
+                    for k in range(j + 1):
+                        along += walls[m, k] * shear[k, j]
+                    spread += abs(along) * reach[j]
+                    if j < d - 1:
+                        spread += slack * abs(walls[m, j])
+                if at_centre + spread > limits[m]:
+                    inside, straddled = False, m
+                if at_centre - spread > limits[m]:
+                    outside = True
+            node[POINTS] = bits * math.log(2.0)
+            for j in range(d + 2):
+                node[REAL + j] = sums[j]
+            whole[box, 2 * d + LIST], whole[box, 2 * d + LENGTH] = listed, end - listed
+            widest, cut = -1.0, -1
+            for j in range(d):
+                if reach[j] > 0:
+                    width = open_[4, j] * reach[j]
+                    if facts[VALUE] > 0:
+                        width = reach[j]
+                    if not inside and node[UPPER] - node[LOWER] < 1.0:
+                        width = 0.0
+                        for k in range(j + 1):
+                            width += walls[straddled, k] * shear[k, j]
+                        width = abs(width) * reach[j]
+                    if width > widest:
+                        widest, cut = width, j
+            whole[box, 2 * d + CUT] = cut
+            if outside:
+                node[POINTS] = -np.inf
+                continue
+            listed = end
+            gap = node[UPPER] - node[LOWER]
+            if not inside:
+                gap, node[UPPER] = 700.0, np.inf
+            weight = node[POINTS] - node[LOWER]
+            if box == 0:
+                running[LOG] = weight
+            running[ENVELOPE] += math.exp(weight - running[LOG])
+            running[CERTAIN] += math.exp(node[POINTS] - node[UPPER] - running[LOG])
+            node[KEY] = weight + math.log(1e-300 - math.expm1(-gap))
+            if cut >= 0:
+                at = waiting
+                waiting += 1
+                while at > 0 and real[heap[(at - 1) // 2], KEY] < node[KEY]:
+                    heap[at] = heap[(at - 1) // 2]
+                    at = (at - 1) // 2
+                heap[at] = box
+        if boxes > 0:
+            real[parent, POINTS] = -np.inf
+        boxes += children
+        if running[ENVELOPE] < 0.5 * running[COUNTED] or boxes == 1:
+            count(real, boxes, running)
+    return boxes, listed, waiting

@@ -1,0 +1,111 @@
+"""Records in nested groups, compiled: the coarse view that large boxes need.
+
+A balanced tree of medians over the residuals of a pilot fit and the covariates. Group k has the
+children 2k + 1 and 2k + 2; the groups of the last level hold runs of the reordered records. Of each
+group a few exact sums and ranges are kept, so that a box can decide all of its records at once.
+
+    column    what it holds, for d coefficients
+    0         smallest covariates      x
+    d         largest covariates
+    2d        largest |x V|            covariates in sheared coordinates
+    3d        sum of x
+    4d        sum of max(x, 0)
+    5d        sum of max(x V, 0)
+    6d        sum of |x V|
+    7d        smallest and largest residual, sum of their high and low parts, number of records
+
+Everything is a whole number in float64, or a multiple of 2**-SHIFT, and exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+# A residual is high * HIGH + low, so that sums of both parts are exact.
+HIGH = 2.0**24
+
+
+@njit("void(i4[::1], f4[::1], i8, i8, i8)", cache=True, error_model="numpy")
+def _select(order, values, first, last, middle):  # type: ignore[no-untyped-def]
+    """Reorder ``order[first:last]`` until position ``middle`` is where sorting would put it."""
+    while last - first > 1:
+        pivot = values[order[(first + last) // 2]]
+        i, j = first, last - 1
+        while i <= j:
+            while values[order[i]] < pivot:
+                i += 1
+            while values[order[j]] > pivot:
+                j -= 1
+            if i <= j:
+                held = order[i]
+                order[i] = order[j]
+                order[j] = held
+                i += 1
+                j -= 1
+        if middle <= j:
+            last = j + 1
+        elif middle >= i:
+            first = i
+        else:
+            return
+
+
+@njit("void(f4[:,::1], i4[::1], i8)", cache=True, error_model="numpy")
+def order_groups(keys, order, levels):  # type: ignore[no-untyped-def]
+    """Reorder records so that every group is a run, cutting its widest key at the median."""
+    width, n = keys.shape
+    for level in range(levels):
+        for g in range(1 << level):
+            first, last = (g * n) >> level, ((g + 1) * n) >> level
+            widest, at = np.float32(-1.0), 0
+            for j in range(width):
+                key = keys[j]
+                low, high = key[order[first]], key[order[first]]
+                for i in range(first, last):
+                    low = min(low, key[order[i]])
+                    high = max(high, key[order[i]])
+                if high - low > widest:
+                    widest, at = high - low, j
+            _select(order, keys[at], first, last, ((2 * g + 1) * n) >> (level + 1))
+
+
+@njit("void(f4[:,::1], f8[::1], f8[:,::1], i8, f8[:,::1])", cache=True, error_model="numpy")
+def fill_groups(rows, residual, shear, levels, groups):  # type: ignore[no-untyped-def]
+    """Fill the table of groups, the last level from the records and the others from it."""
+    n, d = rows.shape
+    leaves = (1 << levels) - 1
+    e = 7 * d
+    for g in range(1 << levels):
+        group = groups[leaves + g]
+        group[0:d] = np.inf
+        group[d : 2 * d] = -np.inf
+        group[e], group[e + 1] = np.inf, -np.inf
+        first, last = (g * n) >> levels, ((g + 1) * n) >> levels
+        group[e + 4] = last - first
+        for i in range(first, last):
+            high = np.floor(residual[i] / HIGH)
+            group[e] = min(group[e], residual[i])
+            group[e + 1] = max(group[e + 1], residual[i])
+            group[e + 2] += high
+            group[e + 3] += residual[i] - high * HIGH
+            for j in range(d):
+                x, q = np.float64(rows[i, j]), 0.0
+                for k in range(j + 1):
+                    q += rows[i, k] * shear[k, j]
+                group[j] = min(group[j], x)
+                group[d + j] = max(group[d + j], x)
+                group[2 * d + j] = max(group[2 * d + j], abs(q))
+                group[3 * d + j] += x
+                group[4 * d + j] += max(x, 0.0)
+                group[5 * d + j] += max(q, 0.0)
+                group[6 * d + j] += abs(q)
+    for k in range(leaves - 1, -1, -1):
+        left, right = groups[2 * k + 1], groups[2 * k + 2]
+        for j in range(e + 5):
+            if j < d or j == e:
+                groups[k, j] = min(left[j], right[j])
+            elif j < 3 * d or j == e + 1:
+                groups[k, j] = max(left[j], right[j])
+            else:
+                groups[k, j] = left[j] + right[j]
