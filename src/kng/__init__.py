@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kng.estimators import mean, median, quantile
     from kng.estimators.huber import HuberRegressor
     from kng.estimators.linear import LinearRegression
+    from kng.estimators.quantile_regression import QuantileRegressor
     from kng.ledger import Ledger
     from kng.mechanisms import KNG, Exponential, KNorm, ObjectivePerturbation
 
@@ -31,6 +32,7 @@ _HOMES = {
     "Ledger": "kng.ledger",
     "LinearRegression": "kng.estimators.linear",
     "ObjectivePerturbation": "kng.mechanisms",
+    "QuantileRegressor": "kng.estimators.quantile_regression",
     "Release": "kng.core.released",
     "mean": "kng.estimators",
     "median": "kng.estimators",
@@ -46,6 +48,7 @@ __all__ = [
     "Ledger",
     "LinearRegression",
     "ObjectivePerturbation",
+    "QuantileRegressor",
     "Release",
     "__version__",
     "mean",

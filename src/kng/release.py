@@ -19,7 +19,7 @@ from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, pr
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.plan import Certificate, DensityPlan, NoisePlan, event_of
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.protocols import Charge, Ledger, Point, Sampler, Source
+from kng.core.protocols import Charge, Ledger, PlaneLoss, Point, Sampler, Source
 from kng.core.regression import CoefficientPlan, PerturbedPlan, Plan
 from kng.core.released import Release
 from kng.core.version import __version__
@@ -70,11 +70,21 @@ def _samplers(plan: Plan) -> dict[str, Sampler]:
     match plan:
         case NoisePlan():
             serving = (Noise(),)
+        case DensityPlan() if isinstance(plan.problem.loss, PlaneLoss):
+            serving = _plane_samplers()
         case DensityPlan():
             serving = (Order(),)
         case PerturbedPlan() | CoefficientPlan():
             serving = _regression_samplers(plan)
     return {sampler.name: sampler for sampler in serving}
+
+
+def _plane_samplers() -> tuple[Sampler, ...]:
+    # Imported here: numba takes longer to load than a median takes to draw.
+    from kng.samplers.branch_and_bound import BranchAndBound
+    from kng.samplers.chords import Chords
+
+    return (BranchAndBound(), Chords())
 
 
 def _regression_samplers(plan: CoefficientPlan | PerturbedPlan) -> tuple[Sampler, ...]:
@@ -147,8 +157,12 @@ def _certificate(plans: Sequence[Plan], bits: Bits) -> Certificate:
 
 def _draw(plans: Sequence[Plan], source: Source, bits: Bits) -> list[Point]:
     """Read the records for all plans at once, then draw from each."""
-    fields = _read(plans, source)
-    return [_draw_one(plan, field, bits) for plan, field in zip(plans, fields, strict=True)]
+    drawn: list[Point] = []
+    for plan, field in zip(plans, _read(plans, source), strict=True):
+        # A later plan may depend on what an earlier one drew, which is as public as its release.
+        known = plan.given(drawn) if isinstance(plan, DensityPlan) else plan
+        drawn.append(_draw_one(known, field, bits))
+    return drawn
 
 
 def _read(plans: Sequence[Plan], source: Source) -> list[Any]:

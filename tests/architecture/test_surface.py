@@ -18,6 +18,7 @@ NAMES = [
     "Ledger",
     "LinearRegression",
     "ObjectivePerturbation",
+    "QuantileRegressor",
     "Release",
     "__version__",
     "mean",

@@ -18,7 +18,7 @@ from typing import Literal, Protocol, Self
 from kng.core.errors import IncompatibleParts
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, PrivacyUnit
 from kng.core.problem import Problem
-from kng.core.protocols import BoxDomain, Point, Sensitivity
+from kng.core.protocols import PlaneDomain, Point, Sensitivity, SteppedDomain
 from kng.core.smoothing import EXTRA_RANGE, Smoothing
 
 
@@ -47,10 +47,17 @@ class DensityPlan:
         """Return the plan with a sampler's promise."""
         return replace(self, certificate=certificate)
 
+    def given(self, drawn: Sequence[Point]) -> Self:
+        """Return the plan once earlier points of the same release are drawn."""
+        if not isinstance(self.problem.domain, SteppedDomain):
+            return self
+        domain = self.problem.domain.given(drawn)
+        return replace(self, problem=replace(self.problem, domain=domain))
+
     @property
-    def domain(self) -> BoxDomain:
+    def domain(self) -> PlaneDomain:
         """The bounded domain; a density plan exists only over one."""
-        if not isinstance(self.problem.domain, BoxDomain):
+        if not isinstance(self.problem.domain, PlaneDomain):
             raise IncompatibleParts("A density plan needs a box of lattice points as its domain.")
         return self.problem.domain
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.encoding import Encoding
+from kng.core.lattice import Lattice
 from kng.core.privacy import Neighbours, PrivacyEvent
 
 if TYPE_CHECKING:
@@ -136,7 +137,6 @@ class BoxDomain(Domain, Protocol):
 class PlaneDomain(BoxDomain, Protocol):
     """Lattice points of a box that satisfy linear inequalities, each with the same base weight."""
 
-    @property
     def home(self) -> Point:
         """A point that lies inside whatever the inequalities are."""
         ...
@@ -147,6 +147,15 @@ class PlaneDomain(BoxDomain, Protocol):
 
     def contains(self, theta: Point) -> bool:
         """Whether a lattice point lies inside."""
+        ...
+
+
+@runtime_checkable
+class SteppedDomain(Domain, Protocol):
+    """A domain that depends on what was drawn before it in the same release."""
+
+    def given(self, drawn: Sequence[Point]) -> Domain:
+        """Return the domain once the earlier points are drawn."""
         ...
 
 
@@ -244,8 +253,8 @@ class GradientLoss(Protocol):
         """Return Delta(theta), the largest change of the summed gradient in the norm."""
         ...
 
-    def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[LineField]:
-        """Read the records once for all plans; below the charge."""
+    def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> Sequence[Any]:
+        """Read the records once for all plans; below the charge. A LineField or a PlaneField."""
         ...
 
 
@@ -258,6 +267,19 @@ class ValueLoss(Protocol):
         ...
 
     def read_value(self, source: Source, plans: Sequence[DensityPlan]) -> list[LineField]:
+        """Read the records once for all plans; below the charge."""
+        ...
+
+
+@runtime_checkable
+class PlaneLoss(Protocol):
+    """A loss of linear models whose field is a PlaneField."""
+
+    def plane_sensitivity(self, domain: BoxDomain, answers: Lattice) -> Sensitivity:
+        """Return the largest change of the summed loss over a box of coefficients."""
+        ...
+
+    def read_value(self, source: Source, plans: Sequence[DensityPlan]) -> Sequence[PlaneField]:
         """Read the records once for all plans; below the charge."""
         ...
 

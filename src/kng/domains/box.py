@@ -53,7 +53,6 @@ class Box:
             product *= b - a + 1
         return product
 
-    @property
     def home(self) -> Point:
         """The middle; every point of a box lies inside."""
         return tuple((a + b) // 2 for a, b in zip(self.first, self.last, strict=True))

@@ -76,17 +76,8 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _refit(self, X: Any, y: Any, statistic: str) -> None:
-        ask = request_of(
-            epsilon=self.epsilon,
-            neighbours=self.neighbours,
-            n_max=self.n_max,
-            records_per_person=self.records_per_person,
-            ledger=self.ledger,
-            random_state=self.random_state,
-        )
+        ask = self._request()
         coef_bound = None if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
-        if not isinstance(self.fit_intercept, bool | np.bool_):
-            raise SpecError(f"fit_intercept must be True or False, got {self.fit_intercept!r}.")
         X, y = self._shapes(X, y)
         design = self._design(self.n_features_in_)
         _resolved(ask.epsilon, coef_bound, design)
@@ -96,6 +87,19 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         value = np.atleast_1d(self.release_.value)
         self.intercept_ = float(value[0]) if self.fit_intercept else 0.0
         self.coef_ = value[1:] if self.fit_intercept else value
+
+    def _request(self) -> Request:
+        """Read the options that all regressions share."""
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            raise SpecError(f"fit_intercept must be True or False, got {self.fit_intercept!r}.")
+        return request_of(
+            epsilon=self.epsilon,
+            neighbours=self.neighbours,
+            n_max=self.n_max,
+            records_per_person=self.records_per_person,
+            ledger=self.ledger,
+            random_state=self.random_state,
+        )
 
     def _design(self, features: int) -> Design:
         raise NotImplementedError

@@ -65,6 +65,7 @@ class QuantilePlane:
         (1 - tau) + tau = 1 in every coordinate. One of them differs from nothing by at most
         max(tau, 1 - tau).
         """
+        slope_of(norm)
         larger = max(self.tau, 1 - self.tau)
         ones = (Fraction(1),) * self.design.dim
         if not isinstance(neighbours, ReplaceOne):
@@ -109,22 +110,10 @@ class QuantilePlane:
             unit = Fraction(1, q * ENDS) * (answers.step[0] if weighed == "value" else 1)
             fields.append(
                 PlaneRecords(
-                    rows, response, loss.tau, _slope(plan.problem.norm), unit, weighed, totals
+                    rows, response, loss.tau, slope_of(plan.problem.norm), unit, weighed, totals
                 )
             )
         return fields
-
-
-def _slope(norm: Norm) -> Fraction:
-    """Return the weight of slopes in a norm that branch and bound can measure."""
-    one, none = Fraction(1), Fraction(0)
-    slope = norm.value((none, one))
-    if norm.value((one, none)) != 1 or norm.value((one, one)) != 1 or not 0 < slope <= 1:
-        raise IncompatibleParts(
-            "Quantile planes are measured in the sup norm or in norms.InterceptSup; use "
-            "norm='auto' or 'linf'."
-        )
-    return slope
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,3 +209,15 @@ def exact_sum(values: NDArray[np.float64]) -> int:
     """Add whole numbers of up to 2**53 exactly, in two parts that float64 does not round."""
     high = np.floor(values / 2**26)
     return int(high.sum()) * 2**26 + int((values - high * 2**26).sum())
+
+
+def slope_of(norm: Norm) -> Fraction:
+    """Return the weight of slopes in a norm that branch and bound can measure."""
+    one, none = Fraction(1), Fraction(0)
+    slope = norm.value((none, one))
+    if norm.value((one, none)) != 1 or norm.value((one, one)) != 1 or not 0 < slope <= 1:
+        raise IncompatibleParts(
+            "Quantile planes are measured in the sup norm or in norms.InterceptSup; use "
+            "norm='auto' or 'linf'."
+        )
+    return slope

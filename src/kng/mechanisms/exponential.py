@@ -11,7 +11,7 @@ import numpy as np
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import DensityPlan
 from kng.core.problem import Problem
-from kng.core.protocols import BoxDomain, ValueLoss
+from kng.core.protocols import BoxDomain, PlaneLoss, ValueLoss
 from kng.core.regression import (
     AffineLoss,
     BallDomain,
@@ -46,6 +46,9 @@ class Exponential:
         """Fix the density before the charge."""
         if isinstance(problem, Regression):
             return _coefficients(problem, epsilon)
+        if isinstance(problem.loss, PlaneLoss) and isinstance(problem.domain, BoxDomain):
+            sensitivity = problem.loss.plane_sensitivity(problem.domain, problem.answers)
+            return DensityPlan(problem, epsilon, self.name, "value", sensitivity)
         if not isinstance(problem.loss, ValueLoss):
             raise IncompatibleParts(
                 f"Exponential needs a loss with a bounded value; {type(problem.loss).__name__} "

@@ -107,7 +107,7 @@ class BranchAndBound:
             for first, last in zip(domain.first, domain.last, strict=True)
         )
         # A spare point outside the domain stands for one that is known to lie inside.
-        spare = spare if domain.contains(spare) else domain.home
+        spare = spare if domain.contains(spare) else domain.home()
         return smoothed(accepted, spare, plan.smoothing, bits)
 
 

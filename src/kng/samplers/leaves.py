@@ -31,7 +31,6 @@ from kng.core.enclosures import exp_minus
 from kng.core.smoothing import Smoothing
 from kng.samplers.coins import below, bernoulli, choose, uniform
 
-
 T = TypeVar("T")
 
 

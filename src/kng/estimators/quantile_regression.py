@@ -1,0 +1,328 @@
+"""Private quantile regression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kng.core.design import Design
+from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.exact import exact, positive, show
+from kng.core.lattice import AffineMap, Lattice, power_of_two_below
+from kng.core.plan import DensityPlan
+from kng.core.privacy import PrivacyUnit
+from kng.core.problem import Problem
+from kng.core.protocols import Domain, Norm, Point
+from kng.core.regression import Plan
+from kng.data import open_regression
+from kng.domains import Box, Uncrossed
+from kng.estimators.regression import (
+    PrivateRegressor,
+    encoded,
+    response_bounds,
+)
+from kng.estimators.request import details, one_of
+from kng.losses import QuantilePlane
+from kng.mechanisms import KNG, Exponential
+from kng.norms import InterceptSup, LInf
+from kng.release import Answer, certified, release
+
+# The response is read in 2**24 steps, and coefficients are released in steps of 2**-26 of their
+# bound or finer: both far below the noise, and products of both are exact in float64.
+_RESPONSE = 2**24
+_FINE = 2**26
+# Half ranges of y that a coefficient may be worth unless coef_bound says otherwise.
+_REACH = 4
+
+
+class QuantileRegressor(PrivateRegressor):
+    """Linear quantile regression, drawn exactly.
+
+    One fit is one release: it spends epsilon once and leaves nothing but coefficients. Several
+    quantiles are released one after the other, from the middle outwards, each from the planes that
+    do not cross the last one anywhere within the bounds of the covariates.
+
+    Parameters
+    ----------
+    quantile : number or increasing list of numbers
+        Strictly between 0 and 1. Several share epsilon equally.
+    epsilon : number
+        Privacy budget of one fit, for all quantiles together.
+    bounds_X : (low, high), pair of arrays, or {column: (low, high)}
+        Public range of each covariate. Records outside are clipped. The noise is proportional to it.
+    bounds_y : (low, high)
+        Public range of the response. It sets where coefficients are looked for, and only that: the
+        noise follows the spread of the residuals.
+    coef_bound : number, optional
+        Bound on |coef_j| * (half the range of covariate j) for each j, and on the distance of the
+        prediction at the middle of the covariates from the middle of bounds_y; in the units of y.
+        Twice the range of y unless given.
+    fit_intercept : bool
+        Without it, bounds must be symmetric around 0.
+    mechanism : {"auto", "kng", "exponential"}
+        "auto" is KNG.
+    norm : {"auto", "linf"}
+        "auto" is the best norm there is for one record's change.
+    sampler : {"auto", "branch-and-bound", "hit-and-run"}
+        "auto" is branch and bound, which draws exactly for up to five coefficients, the intercept
+        among them. The Markov chain is taken only by name.
+    neighbours : {"replace-one", "add-remove"}
+        Whether the number of records is public (one record replaced) or private.
+    n_max : int, optional
+        Public bound on the number of records under add-remove.
+    records_per_person : int
+        How many records one person may have; the guarantee is per person.
+    ledger : Ledger or path, optional
+        Account to charge before the data are read. Copies and clones charge the same account.
+    random_state : int, optional
+        Makes the fit repeatable, and therefore a simulation that no ledger books.
+
+    Attributes
+    ----------
+    coef_ : numpy.ndarray
+        Coefficients in the caller's units; one row per quantile if there is a list of them.
+    intercept_ : float or numpy.ndarray
+        Prediction where all covariates are 0.
+    release_ : Release
+        The receipt; its value is the intercept, if there is one, then the coefficients, quantile
+        by quantile.
+    n_features_in_ : int
+
+    Notes
+    -----
+    ``score`` compares predictions with the response it is given. On private data that is a
+    further release, and it is not protected.
+
+    Examples
+    --------
+    >>> import numpy as np, kng
+    >>> X = np.linspace(-1, 1, 5000).reshape(-1, 1)
+    >>> y = 2 * X[:, 0] + np.tile([-0.1, 0, 0.1, 0.2, 0.3], 1000)
+    >>> model = kng.QuantileRegressor(quantile=0.5, epsilon=1, bounds_X=(-1, 1), bounds_y=(-3, 3))
+    >>> bool(abs(model.fit(X, y).coef_[0] - 2) < 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        quantile: Any = 0.5,
+        epsilon: Any = None,
+        bounds_X: Any = None,
+        bounds_y: Any = None,
+        coef_bound: Any = None,
+        fit_intercept: bool = True,
+        mechanism: str = "auto",
+        norm: str = "auto",
+        sampler: str = "auto",
+        neighbours: str = "replace-one",
+        n_max: int | None = None,
+        records_per_person: int = 1,
+        ledger: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.quantile = quantile
+        self.epsilon = epsilon
+        self.bounds_X = bounds_X
+        self.bounds_y = bounds_y
+        self.coef_bound = coef_bound
+        self.fit_intercept = fit_intercept
+        self.mechanism = mechanism
+        self.norm = norm
+        self.sampler = sampler
+        self.neighbours = neighbours
+        self.n_max = n_max
+        self.records_per_person = records_per_person
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Spend epsilon and fit the coefficients.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        QuantileRegressor
+            This estimator.
+        """
+        ask = self._request()
+        one_of("mechanism", self.mechanism, ("auto", "kng", "exponential"))
+        one_of("norm", self.norm, ("auto", "linf"))
+        taus = self._taus()
+        X, y = self._shapes(X, y)
+        design = self._design(self.n_features_in_)
+        source = open_regression(X, y, design.records)
+        share = ask.epsilon / len(taus)
+        unit = ask.unit(source)
+        order = _outwards(taus)
+        answers = self._lattice(design)
+        plans = self._plans(design, answers, unit, taus, order, share)
+        reach = answers.last[0] // 2
+
+        def finish(drawn: Sequence[Point]) -> Point:
+            """Put the quantiles in the caller's order and count lattice points from their origin."""
+            placed = dict(zip(order, drawn, strict=True))
+            return tuple(reach + k for i in range(len(taus)) for k in placed[i])
+
+        facts = self._facts(design, unit, taus, share)
+        answer = Answer(
+            "quantile regression",
+            Lattice(*(part * len(taus) for part in (answers.origin, answers.step, answers.last))),
+            False,
+            self._public_bounds(design.records.bounds),
+            facts,
+            finish,
+            _repeated(design.units, len(taus)),
+        )
+        self.release_ = release(plans, answer, source, ask.ledger, ask.bits)
+        value = np.asarray(self.release_.value).reshape(len(taus), design.dim)
+        intercept = value[:, 0] if self.fit_intercept else np.zeros(len(taus))
+        slopes = value[:, 1:] if self.fit_intercept else value
+        several = _several(self.quantile)
+        self.intercept_ = intercept if several else float(intercept[0])
+        self.coef_ = slopes if several else slopes[0]
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return fitted quantiles; post-processing of the release, hence free.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+
+        Returns
+        -------
+        numpy.ndarray of shape (n,), or (n, quantiles) if there is a list of them
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, ensure_all_finite=False)
+        return np.asarray(X @ self.coef_.T + self.intercept_)
+
+    def _taus(self) -> list[Fraction]:
+        """Read the quantiles: one number, or an increasing list."""
+        taus = [
+            exact(item, "quantile")
+            for item in (list(self.quantile) if _several(self.quantile) else [self.quantile])
+        ]
+        if not taus:
+            raise SpecError("quantile is empty; give a quantile such as 0.5, or a list of them.")
+        for tau in taus:
+            if not 0 < tau < 1:
+                raise SpecError(
+                    f"quantile must lie strictly between 0 and 1, got {show(tau)}. For the ends of "
+                    "a distribution use for example 0.01 or 0.99."
+                )
+        if any(a >= b for a, b in zip(taus, taus[1:], strict=False)):
+            raise SpecError(
+                f"quantile must be increasing, got {', '.join(map(show, taus))}. Sort the list "
+                "and name each quantile once."
+            )
+        if len(taus) > 1 and not self.fit_intercept:
+            raise IncompatibleParts(
+                "Several quantiles without an intercept would all meet where the covariates are 0. "
+                "Use fit_intercept=True, or fit one quantile at a time."
+            )
+        return taus
+
+    def _design(self, features: int) -> Design:
+        low, high = response_bounds(self.bounds_y)
+        response = (low, high, (high - low) / _RESPONSE)
+        return Design(encoded(self._covariates(features), response), bool(self.fit_intercept))
+
+    def _lattice(self, design: Design) -> Lattice:
+        """Return where coefficients live: steps of a power of two within the bound."""
+        bound = Fraction(_REACH)
+        if self.coef_bound is not None:
+            bound = positive(self.coef_bound, "coef_bound") / design.half_y
+        if not Fraction(1, 2**8) <= bound <= 2**8:
+            raise SpecError(
+                "coef_bound must lie between 1/256 and 256 times half the range of bounds_y, got "
+                f"{show(bound)} times."
+            )
+        step = power_of_two_below(bound) / _FINE
+        reach, d = int(bound / step), design.dim
+        return Lattice((-reach * step,) * d, (step,) * d, (2 * reach,) * d)
+
+    def _plans(
+        self,
+        design: Design,
+        answers: Lattice,
+        unit: PrivacyUnit,
+        taus: Sequence[Fraction],
+        order: Sequence[int],
+        share: Fraction,
+    ) -> list[Plan]:
+        """Plan one draw per quantile, in the order in which they are drawn."""
+        weigh = Exponential() if self.mechanism == "exponential" else KNG()
+        if self.mechanism == "exponential" and self.norm != "auto":
+            raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
+        reach = answers.last[0] // 2
+        box = Box((-reach,) * design.dim, (reach,) * design.dim)
+        plans = []
+        for step, i in enumerate(order):
+            domain: Domain = box
+            if step:
+                side: Literal[1, -1] = 1 if i > order[0] else -1
+                domain = Uncrossed(box, side, order.index(i - side))
+            loss = QuantilePlane(taus[i], design)
+            norm = self._norm(taus[i], unit)
+            problem = Problem(loss, norm, domain, design.records, answers, unit)
+            plan: DensityPlan = weigh.plan(problem, share)
+            plans.append(certified(plan, self.sampler))
+        return plans
+
+    def _norm(self, tau: Fraction, unit: PrivacyUnit) -> Norm:
+        """Return the hull of one record's changes as a norm, where it is not a cube."""
+        if self.norm == "linf" or not self.fit_intercept or unit.neighbours.name == "add-remove":
+            return LInf()
+        return InterceptSup(1 / (2 * max(tau, 1 - tau)))
+
+    def _facts(
+        self, design: Design, unit: PrivacyUnit, taus: Sequence[Fraction], share: Fraction
+    ) -> dict[str, str]:
+        names = (["intercept"] if self.fit_intercept else []) + self._names()
+        if len(taus) == 1:
+            return {
+                "quantile": show(taus[0]),
+                "coefficients": ", ".join(names),
+                **details(design.records, unit),
+            }
+        return {
+            "quantile": ", ".join(show(tau) for tau in taus),
+            "budget split": f"{show(share)} to each of {len(taus)}, from the middle outwards",
+            "coefficients": ", ".join(f"{name} at {show(tau)}" for tau in taus for name in names),
+            **details(design.records, unit),
+        }
+
+
+def _several(quantile: Any) -> bool:
+    """Tell a list of quantiles from one."""
+    return isinstance(quantile, list | tuple) or (
+        isinstance(quantile, np.ndarray) and quantile.ndim > 0
+    )
+
+
+def _outwards(taus: Sequence[Fraction]) -> list[int]:
+    """Return positions from the quantile nearest to the median outwards, up first and then down."""
+    middle = min(range(len(taus)), key=lambda i: (abs(taus[i] - Fraction(1, 2)), i))
+    return [middle, *range(middle + 1, len(taus)), *range(middle - 1, -1, -1)]
+
+
+def _repeated(units: AffineMap, times: int) -> AffineMap:
+    """Return the map that acts on each of several blocks."""
+    d, zero = len(units.offset), Fraction(0)
+    matrix = tuple(
+        (zero,) * (d * block) + row + (zero,) * (d * (times - 1 - block))
+        for block in range(times)
+        for row in units.matrix
+    )
+    return AffineMap(matrix, units.offset * times)
