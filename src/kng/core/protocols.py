@@ -138,7 +138,7 @@ class PlaneDomain(BoxDomain, Protocol):
     """Lattice points of a box that satisfy linear inequalities, each with the same base weight."""
 
     def home(self) -> Point:
-        """A point that lies inside whatever the inequalities are."""
+        """Return a point that lies inside and that no record decides."""
         ...
 
     def inequalities(self) -> list[tuple[Point, int]]:

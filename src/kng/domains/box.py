@@ -54,7 +54,7 @@ class Box:
         return product
 
     def home(self) -> Point:
-        """The middle; every point of a box lies inside."""
+        """Return the middle."""
         return tuple((a + b) // 2 for a, b in zip(self.first, self.last, strict=True))
 
     def inequalities(self) -> list[tuple[Point, int]]:

@@ -69,7 +69,7 @@ class Uncrossed:
         return self.other
 
     def home(self) -> Point:
-        """The other plane, moved half of the way that the box leaves it."""
+        """Return the other plane, moved half of the way that the box leaves it."""
         intercept, *slopes = self._plane
         end = self.last[0] if self.side > 0 else self.first[0]
         return ((intercept + end) // 2, *slopes)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal, Self
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,6 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.protocols import Domain, Norm, Point
-from kng.core.regression import Plan
 from kng.data import open_regression
 from kng.domains import Box, Uncrossed
 from kng.estimators.regression import (
@@ -54,7 +54,7 @@ class QuantileRegressor(PrivateRegressor):
     epsilon : number
         Privacy budget of one fit, for all quantiles together.
     bounds_X : (low, high), pair of arrays, or {column: (low, high)}
-        Public range of each covariate. Records outside are clipped. The noise is proportional to it.
+        Public range of each covariate. Records outside are clipped. Noise is proportional to it.
     bounds_y : (low, high)
         Public range of the response. It sets where coefficients are looked for, and only that: the
         noise follows the spread of the residuals.
@@ -165,18 +165,21 @@ class QuantileRegressor(PrivateRegressor):
         unit = ask.unit(source)
         order = _outwards(taus)
         answers = self._lattice(design)
-        plans = self._plans(design, answers, unit, taus, order, share)
+        plans = [
+            certified(plan, self.sampler)
+            for plan in self._stepwise(design, answers, unit, [taus[i] for i in order], share)
+        ]
         reach = answers.last[0] // 2
 
         def finish(drawn: Sequence[Point]) -> Point:
-            """Put the quantiles in the caller's order and count lattice points from their origin."""
+            """Put quantiles in the caller's order and count lattice points from their origin."""
             placed = dict(zip(order, drawn, strict=True))
             return tuple(reach + k for i in range(len(taus)) for k in placed[i])
 
         facts = self._facts(design, unit, taus, share)
         answer = Answer(
             "quantile regression",
-            Lattice(*(part * len(taus) for part in (answers.origin, answers.step, answers.last))),
+            Lattice(answers.origin * len(taus), answers.step * len(taus), answers.last * len(taus)),
             False,
             self._public_bounds(design.records.bounds),
             facts,
@@ -221,7 +224,7 @@ class QuantileRegressor(PrivateRegressor):
                     f"quantile must lie strictly between 0 and 1, got {show(tau)}. For the ends of "
                     "a distribution use for example 0.01 or 0.99."
                 )
-        if any(a >= b for a, b in zip(taus, taus[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(taus)):
             raise SpecError(
                 f"quantile must be increasing, got {', '.join(map(show, taus))}. Sort the list "
                 "and name each quantile once."
@@ -252,32 +255,29 @@ class QuantileRegressor(PrivateRegressor):
         reach, d = int(bound / step), design.dim
         return Lattice((-reach * step,) * d, (step,) * d, (2 * reach,) * d)
 
-    def _plans(
+    def _stepwise(
         self,
         design: Design,
         answers: Lattice,
         unit: PrivacyUnit,
         taus: Sequence[Fraction],
-        order: Sequence[int],
         share: Fraction,
-    ) -> list[Plan]:
-        """Plan one draw per quantile, in the order in which they are drawn."""
+    ) -> list[DensityPlan]:
+        """Plan one draw per quantile, each beside the nearest that was drawn before it."""
         weigh = Exponential() if self.mechanism == "exponential" else KNG()
         if self.mechanism == "exponential" and self.norm != "auto":
             raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
         reach = answers.last[0] // 2
         box = Box((-reach,) * design.dim, (reach,) * design.dim)
-        plans = []
-        for step, i in enumerate(order):
+        plans: list[DensityPlan] = []
+        for step, tau in enumerate(taus):
             domain: Domain = box
             if step:
-                side: Literal[1, -1] = 1 if i > order[0] else -1
-                domain = Uncrossed(box, side, order.index(i - side))
-            loss = QuantilePlane(taus[i], design)
-            norm = self._norm(taus[i], unit)
+                nearest = min(range(step), key=lambda i: abs(taus[i] - tau))
+                domain = Uncrossed(box, 1 if tau > taus[nearest] else -1, nearest)
+            loss, norm = QuantilePlane(tau, design), self._norm(tau, unit)
             problem = Problem(loss, norm, domain, design.records, answers, unit)
-            plan: DensityPlan = weigh.plan(problem, share)
-            plans.append(certified(plan, self.sampler))
+            plans.append(weigh.plan(problem, share))
         return plans
 
     def _norm(self, tau: Fraction, unit: PrivacyUnit) -> Norm:

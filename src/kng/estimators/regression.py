@@ -64,6 +64,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     records_per_person: int
     ledger: Any
     random_state: Any
+    intercept_: Any
 
     def _fit(self, X: Any, y: Any, statistic: str) -> Self:
         former = dict(vars(self))

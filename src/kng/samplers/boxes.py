@@ -8,8 +8,8 @@ so that x't = (x V)'u up to the floors, which move x't by less than sum_{j < d-1
 is right; one that makes the columns of x V orthogonal makes boxes fit the data.
 
 For a box every record (or group of records) is decided: y <= x't at all of its points, or at none;
-or it is open. A child inherits what is decided and looks at the open items only. From these sums come
-a lower and an upper bound on the exponent over the box. The box with the largest gap
+or it is open. A child inherits what is decided and looks at the open items only. From these sums
+come a lower and an upper bound on the exponent over the box. The box with the largest gap
 
     points * ( exp(-lower) - exp(-upper) )
 
@@ -30,14 +30,15 @@ LIST, LENGTH, CUT, WHOLE = 0, 1, 2, 3
 # Of a box, in real numbers: bounds on the exponent, log of its points (minus infinity once it has
 # been halved), key in the heap; then the sums over decided records.
 LOWER, UPPER, POINTS, KEY, REAL = 0, 1, 2, 3, 4
-# Facts of the loss: tau = P / Q, the norm A |g_0| + B (max |g_j| - |g_0|)_+, the rate, whether the
-# loss's value is weighed and not its gradient.
-P, Q, SLOPE, RATE, VALUE = 0, 1, 2, 3, 4
+# Facts of the loss: tau = P / Q, the norm |g_0| + SLOPE (max |g_j| - |g_0|)_+, the rate, whether
+# the loss's value is weighed and not its gradient, and what rounding may add to an exponent.
+P, Q, SLOPE, RATE, VALUE, SLACK = 0, 1, 2, 3, 4, 5
 # Running numbers of the loop: envelope, its certified part, their common logarithm, envelope at the
 # last full count, least loss seen, room for errors in it.
 ENVELOPE, CERTAIN, LOG, COUNTED, LEAST, DOUBT = 0, 1, 2, 3, 4, 5
 
-NOT_INSIDE = 1e308
+# Up to this many open items all subsets are looked at.
+FEW = 6
 ROUNDING = 1.0 + 2.0**-30
 
 
@@ -47,7 +48,7 @@ ROUNDING = 1.0 + 2.0**-30
     cache=True,
     error_model="numpy",
 )
-def scan(  # type: ignore[no-untyped-def]  # noqa: PLR0917
+def scan(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
     rows, residual, shear, groups, levels, t, reach, slack,
     items, first, length, end, stack, sums, open_,
 ):  # fmt: skip
@@ -173,7 +174,8 @@ def scan_points(  # type: ignore[no-untyped-def]  # noqa: PLR0917
 
 
 @njit(
-    "void(f8[:,::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8[::1], f8[::1], f8[::1], f8[::1])",
+    "void(f8[:,::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8[::1], f8[::1], f8[::1],"
+    " f8[::1])",
     cache=True,
     error_model="numpy",
 )
@@ -205,12 +207,11 @@ def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0917
             low0, high0 = small, large
         else:
             low, high = max(low, small), max(high, large)
-        middle, column, corner, tilt, lean = 0.0, 0.0, 0.0, 0.0, 0.0
+        middle, column, corner, tilt = 0.0, 0.0, 0.0, 0.0
         for k in range(j + 1):
             decided = q * sums[k] - p * totals[k]
             middle += decided * shear[k, j]
             tilt += (decided + q * open_[5, k]) * shear[k, j]
-            lean += decided * shear[k, j]
             if k == 0:
                 corner = abs(shear[0, j])
             else:
@@ -224,7 +225,7 @@ def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0917
         value += gradient * t[j]
         ceiling += (q * sums[j] - p * totals[j]) * t[j]
         fall += abs(tilt) * reach[j] + abs(gradient)
-        rise += abs(lean) * reach[j] + abs(q * sums[j] - p * totals[j])
+        rise += abs(middle) * reach[j] + abs(q * sums[j] - p * totals[j])
         doubt += totals[d + 1 + j] * (abs(t[j]) + reach[j])
     doubt *= q * 2.0**-27
     if facts[VALUE] > 0:
@@ -244,8 +245,51 @@ def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0917
             far += away
     convex = (value - fall - doubt - running[LEAST]) / max(near + far, far / slope)
     norm = max(low0 + slope * max(0.0, low - low0), tilted, convex)
-    node[LOWER] = rate * norm / ROUNDING
-    node[UPPER] = rate * max(norm, high0 + slope * max(0.0, high - high0)) * ROUNDING
+    node[LOWER] = max(0.0, rate * norm / ROUNDING - facts[SLACK])
+    largest = max(norm, high0 + slope * max(0.0, high - high0))
+    node[UPPER] = rate * largest * ROUNDING + facts[SLACK]
+
+
+@njit(
+    "void(f4[:,::1], f8[:,::1], f8[::1], f8[::1], i4[::1], i8, i8, f8[::1], f8[::1])",
+    cache=True,
+    error_model="numpy",
+)
+def bound_few(  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    rows, groups, totals, facts, items, first, last, sums, node
+):
+    """Sharpen the bounds of a box with few open items by looking at all subsets that may count.
+
+    An open record counts wholly or not at all, and so does a group of equal records. Intervals
+    forget that, and where many records are equal it is all that matters.
+    """
+    d, size = rows.shape[1], last - first
+    for m in range(first, last):
+        if items[m] >= 0:
+            group = groups[items[m]]
+            for j in range(d):
+                if group[j] < group[d + j]:
+                    return
+            if group[7 * d] < group[7 * d + 1]:
+                return
+    least, most = np.inf, 0.0
+    for chosen in range(1 << size):
+        front, side = 0.0, 0.0
+        for j in range(d):
+            x = sums[j]
+            for m in range(size):
+                if (chosen >> m) & 1:
+                    item = items[first + m]
+                    x += groups[item, 3 * d + j] if item >= 0 else rows[-1 - item, j]
+            g = abs(facts[Q] * x - facts[P] * totals[j])
+            if j == 0:
+                front = g
+            else:
+                side = max(side, g)
+        norm = front + facts[SLOPE] * max(0.0, side - front)
+        least, most = min(least, norm), max(most, norm)
+    node[LOWER] = max(node[LOWER], facts[RATE] * least / ROUNDING - facts[SLACK])
+    node[UPPER] = min(node[UPPER], facts[RATE] * most * ROUNDING + facts[SLACK])
 
 
 @njit("void(f8[:,::1], i8, f8[::1])", cache=True, error_model="numpy")
@@ -334,6 +378,8 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
                 stack, sums, open_,
             )  # fmt: skip
             bound(shear, totals, facts, t, reach, open_, sums, best, running, node)
+            if end - listed <= FEW and facts[VALUE] == 0:
+                bound_few(rows, groups, totals, facts, items, listed, end, sums, node)
             inside, outside, straddled = True, False, 0
             for m in range(len(limits)):
                 at_centre, spread = 0.0, 0.0
@@ -347,7 +393,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
                         spread += slack * abs(walls[m, j])
                 if at_centre + spread > limits[m]:
                     inside, straddled = False, m
-                if at_centre - spread > limits[m]:
+                if at_centre - spread > limits[m] + 0.5:  # whole numbers; half is for rounding
                     outside = True
             node[POINTS] = bits * math.log(2.0)
             for j in range(d + 2):

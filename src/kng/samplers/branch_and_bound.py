@@ -37,8 +37,8 @@ from kng.samplers.coins import below, choose, uniform
 from kng.samplers.cover import Cover, cover_of
 from kng.samplers.leaves import smoothed
 
-# Certified probability that an attempt is accepted, by the number of coordinates: boxes grow scarcer
-# as it falls and attempts more frequent, and both together are cheapest near these.
+# Certified probability that an attempt is accepted, by the number of coordinates. The lower it is
+# the fewer boxes and the more attempts there are; both together are cheapest near these.
 _ALPHA = {
     1: Fraction(1, 4),
     2: Fraction(1, 8),
@@ -269,7 +269,8 @@ def _exponentials(last: int, scale: int) -> list[tuple[int, int]]:
 def _words(bits: Bits, rows: int, columns: int) -> Words:
     """Return words of random bits."""
     size = rows * columns
-    return np.frombuffer(bits.take(_WORD * size).to_bytes(8 * size), ">u8").reshape(rows, columns)
+    words = np.frombuffer(bits.take(_WORD * size).to_bytes(8 * size), ">u8").astype(np.uint64)
+    return words.reshape(rows, columns)
 
 
 def _uniforms(sizes: Whole, bits: Bits) -> Whole:

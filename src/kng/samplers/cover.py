@@ -29,9 +29,13 @@ from kng.samplers.boxes import (
     LIST,
     LOWER,
     POINTS,
+    RATE,
     REAL,
+    SLACK,
     UPPER,
     WHOLE,
+    P,
+    Q,
     refine,
     scan_points,
 )
@@ -65,12 +69,16 @@ class Cover:
                 float(field.slope),
                 float(rate * field.unit),
                 1.0 if field.weighed == "value" else 0.0,
+                0.0,
             ]
         )
         self._arrange(rows, residual)
         self._totals = np.array(
             [*self._sum(3 * d, d), HIGH * self._root(2) + self._root(3), *self._magnitudes()]
         )
+        # A few dozen roundings of sums that are at most this large.
+        p, q, rate = self._facts[P], self._facts[Q], self._facts[RATE]
+        self._facts[SLACK] = 2.0**-44 * rate * (p + q) * self._magnitudes().sum()
         walls = domain.inequalities()
         self._walls = np.array([[float(v) for v in row] for row, _ in walls])
         self._limits = np.array(
@@ -88,7 +96,7 @@ class Cover:
         self._levels = levels
         keys = np.empty((d, n), np.float32)
         keys[0], keys[1:] = residual, rows[:, 1:].T
-        spread = keys.std(axis=1, dtype=np.float64)
+        spread = keys.std(axis=1, dtype=np.float64) if n else np.ones(d)
         keys /= np.where(spread > 0, spread, 1)[:, None].astype(np.float32)
         order = np.arange(n, dtype=np.int32)
         order_groups(keys, order, levels)
@@ -184,7 +192,7 @@ class Cover:
         d = self._rows.shape[1]
         corner, sides = self._whole[box, :d], self._whole[box, d : 2 * d]
         u = np.array([int(a) + bits.take(int(e)) for a, e in zip(corner, sides, strict=True)])
-        return self._sheared(u[None, :])[0]
+        return np.asarray(self._sheared(u[None, :])[0])
 
     def offsets(self, boxes: NDArray[np.int64], words: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return a uniform lattice point of each box, from the pilot and one word a coordinate."""
@@ -243,7 +251,7 @@ def cover_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> Cover:
     root = np.linalg.cholesky(gram).T
     shear = np.linalg.inv(root / np.diag(root)[:, None])
     shear = np.triu(np.clip(shear, -_STEEPEST, _STEEPEST), 1) + np.eye(d)
-    pilot = np.linalg.solve(gram, moment)
+    pilot = np.asarray(np.linalg.solve(gram, moment), np.float64)
     shift = np.quantile(field.response - _product(rows, pilot), float(field.tau))
     pilot[0] += shift / max(1.0, float(np.abs(rows[:, 0]).mean()))
     inside = np.clip(
