@@ -77,14 +77,16 @@ class QuantilePlane:
         """Return the largest loss of one record, which is also its largest change.
 
         Losses are not negative and reach 0, so replacing a record changes the sum by at most the
-        largest of them, as adding one does: max(tau, 1 - tau) (|y'| + |z'theta|).
+        largest of them, as adding one does: max(tau, 1 - tau) (|y'| + |z'theta|). y' may have been
+        rounded up to the next whole number of x't.
         """
         reach = sum(
             max(abs(first), abs(last)) * step
             for first, last, step in zip(domain.first, domain.last, answers.step, strict=True)
         )
         half = self.design.records.step[-1] * self.design.records.last[-1] / 2
-        return Constant(max(self.tau, 1 - self.tau) * (half / self.design.half_y + reach))
+        largest = half / self.design.half_y + answers.step[0] / ENDS
+        return Constant(max(self.tau, 1 - self.tau) * (largest + reach))
 
     def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[PlaneRecords]:
         """Read the records once, for all plans."""
@@ -102,6 +104,7 @@ class QuantilePlane:
         d = self.design.dim
         rows = np.concatenate([np.empty((0, d), np.float32), *(part[0] for part in parts)])
         response = np.concatenate([np.empty(0), *(part[1] for part in parts)])
+        del parts
         totals = (*(int(v) for v in rows.sum(axis=0, dtype=np.float64)), exact_sum(response))
         fields = []
         for plan in plans:
@@ -142,9 +145,9 @@ class PlaneRows:
         rows[:, :first] = ENDS
         rows[:, first:] = 2 * batch[:, :-1] - ENDS
         records, half = self.design.records, self.design.half_y
-        # 2 k - last in half steps, then in steps of the answers: a power of two
+        # from half steps of y to what one step of theta does to x't: a power of two
         factor = records.step[-1] / (2 * half) * ENDS / self.answers.step[0]
-        response = (2 * batch[:, -1] - records.last[-1]) * float(factor)
+        response = np.ceil((2 * batch[:, -1] - records.last[-1]) * float(factor))
         return [(rows, response)]
 
     def merge(
@@ -207,8 +210,12 @@ class PlaneRecords:
 
 def exact_sum(values: NDArray[np.float64]) -> int:
     """Add whole numbers of up to 2**53 exactly, in two parts that float64 does not round."""
-    high = np.floor(values / 2**26)
-    return int(high.sum()) * 2**26 + int((values - high * 2**26).sum())
+    total = 0
+    for at in range(0, len(values), 2**16):
+        part = values[at : at + 2**16]
+        high = np.floor(part / 2**26)
+        total += int(high.sum()) * 2**26 + int((part - high * 2**26).sum())
+    return total
 
 
 def slope_of(norm: Norm) -> Fraction:

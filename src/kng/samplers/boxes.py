@@ -198,6 +198,7 @@ def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0917
     value = p * totals[d] - q * (HIGH * sums[d] + sums[d + 1] + open_[5, d])
     ceiling = p * totals[d] - q * (HIGH * sums[d] + sums[d + 1]) + q * open_[6, 1]
     fall, rise, doubt = 0.0, 0.0, running[DOUBT]
+    slack = 1.0 if reach.max() > 0 else 0.0  # the floors, which a single point has none of
     near, far = 0.0, 0.0
     for j in range(d):
         least = q * (sums[j] + open_[1, j]) - p * totals[j]
@@ -224,8 +225,8 @@ def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0917
         gradient = q * (sums[j] + open_[5, j]) - p * totals[j]
         value += gradient * t[j]
         ceiling += (q * sums[j] - p * totals[j]) * t[j]
-        fall += abs(tilt) * reach[j] + abs(gradient)
-        rise += abs(middle) * reach[j] + abs(q * sums[j] - p * totals[j])
+        fall += abs(tilt) * reach[j] + slack * abs(gradient)
+        rise += abs(middle) * reach[j] + slack * abs(q * sums[j] - p * totals[j])
         doubt += totals[d + 1 + j] * (abs(t[j]) + reach[j])
     doubt *= q * 2.0**-27
     if facts[VALUE] > 0:
@@ -335,9 +336,13 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
         else:
             if running[CERTAIN] >= target * running[ENVELOPE] or waiting == 0:
                 break
-            if boxes + 2 > len(real) or listed + 2 * len(rows) + len(groups) > len(items):
-                break
             parent, children = heap[0], 2
+            start = whole[parent, 2 * d + LIST]
+            most = 0.0  # records that its children may list
+            for m in range(start, start + whole[parent, 2 * d + LENGTH]):
+                most += groups[items[m], 7 * d + 4] if items[m] >= 0 else 1.0
+            if boxes + 2 > len(real) or listed + 2 * most > len(items):
+                break
             waiting -= 1
             moved, at = heap[waiting], 0
             while 2 * at + 1 < waiting:

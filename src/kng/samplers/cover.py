@@ -49,6 +49,8 @@ _STEEPEST = 4.0
 # Records in a group of the last level, and the most levels there are.
 _GROUP = 16
 _LEVELS = 13
+# Records whose temporaries stay in the processor's cache.
+_BLOCK = 2**14
 
 
 class Cover:
@@ -61,7 +63,8 @@ class Cover:
         self._pilot = tuple(int(v) for v in pilot)
         self._turn = np.rint((shear - np.eye(d)) * 2**_SHIFT).astype(np.int64)
         self._shear = np.ascontiguousarray(np.eye(d) + self._turn / 2**_SHIFT)
-        residual = field.response - _product(rows, pilot)
+        residual = _product(rows, pilot)
+        np.subtract(field.response, residual, out=residual)
         self._facts = np.array(
             [
                 field.tau.numerator,
@@ -73,6 +76,7 @@ class Cover:
             ]
         )
         self._arrange(rows, residual)
+        del residual
         self._totals = np.array(
             [*self._sum(3 * d, d), HIGH * self._root(2) + self._root(3), *self._magnitudes()]
         )
@@ -96,12 +100,14 @@ class Cover:
         self._levels = levels
         keys = np.empty((d, n), np.float32)
         keys[0], keys[1:] = residual, rows[:, 1:].T
-        spread = keys.std(axis=1, dtype=np.float64) if n else np.ones(d)
-        keys /= np.where(spread > 0, spread, 1)[:, None].astype(np.float32)
+        for key in keys:
+            spread = float(key.std(dtype=np.float64)) if n else 0.0
+            key /= np.float32(spread or 1.0)
         order = np.arange(n, dtype=np.int32)
         order_groups(keys, order, levels)
         del keys
         self._rows, self._residual = rows[order], residual[order]
+        del order
         self._groups = np.zeros((2 ** (levels + 1) - 1, 7 * d + 5))
         fill_groups(self._rows, self._residual, self._shear, levels, self._groups)
 
@@ -127,7 +133,7 @@ class Cover:
         self._whole = np.zeros((size, 2 * d + WHOLE), np.int64)
         self._real = np.zeros((size, REAL + d + 2))
         self._heap = np.zeros(size, np.int64)
-        self._items = np.zeros(4 * n + 2 * len(self._groups) + 4096, np.int32)
+        self._items = np.zeros(2 * n + n // 4 + 4096, np.int32)
         back = np.linalg.inv(self._shear)
         low = np.array([f - p for f, p in zip(domain.first, self._pilot, strict=True)], float)
         high = np.array([b - p + 1 for b, p in zip(domain.last, self._pilot, strict=True)], float)
@@ -142,10 +148,12 @@ class Cover:
         self._boxes, self._listed, self._waiting = 0, 0, 0
         self._best = np.zeros(d)
         self._running = np.zeros(6)
-        tau, residual = float(self._facts[0] / self._facts[1]), self._residual
-        loss = np.where(residual > 0, tau * residual, (tau - 1) * residual).sum()
-        self._running[DOUBT] = np.abs(residual).sum()
-        self._running[LEAST] = self._facts[1] * (loss * (1 + 2**-30))
+        tau, loss = self._facts[P] / self._facts[Q], 0.0
+        for at in range(0, n, _BLOCK):
+            part = self._residual[at : at + _BLOCK]
+            loss += float(np.maximum(tau * part, (tau - 1) * part).sum())
+            self._running[DOUBT] += np.abs(part).sum()
+        self._running[LEAST] = self._facts[Q] * loss * (1 + 2**-30)
         self._stack = np.zeros(128 + (n >> self._levels) + 2, np.int32)
 
     def refine(self, target: float) -> None:
@@ -243,10 +251,10 @@ def cover_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> Cover:
         )
         return Cover(domain, field, rate, pilot, np.eye(d))
     gram, moment = np.zeros((d, d)), np.zeros(d)
-    for at in range(0, n, 2**16):
-        block = rows[at : at + 2**16].astype(np.float64)
+    for at in range(0, n, _BLOCK):
+        block = rows[at : at + _BLOCK].astype(np.float64)
         gram += block.T @ block
-        moment += block.T @ field.response[at : at + 2**16]
+        moment += block.T @ field.response[at : at + _BLOCK]
     gram += 1e-6 * np.trace(gram) / d * np.eye(d)
     root = np.linalg.cholesky(gram).T
     shear = np.linalg.inv(root / np.diag(root)[:, None])
@@ -263,8 +271,8 @@ def cover_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> Cover:
 def _product(rows: NDArray[np.float32], t: Array) -> Array:
     """Return x't for all records; exact for whole t of moderate size."""
     out = np.empty(len(rows))
-    for at in range(0, len(rows), 2**16):
-        out[at : at + 2**16] = rows[at : at + 2**16].astype(np.float64) @ t
+    for at in range(0, len(rows), _BLOCK):
+        out[at : at + _BLOCK] = rows[at : at + _BLOCK].astype(np.float64) @ t
     return out
 
 

@@ -1,0 +1,70 @@
+"""Private quantile regression beside statsmodels' QuantReg, which protects nobody."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+from statsmodels.regression.quantile_regression import QuantReg
+
+import kng
+from benchmarks.timing import best_seconds, extra_bytes
+
+# (records, coefficients, rounds, promised ratio)
+SIZES = [(10**5, 2, 5, 1.0), (10**6, 2, 3, 2.0), (10**4, 3, 7, 10.0), (10**4, 4, 3, None)]
+PROMISED_MEMORY = 3.0
+
+_FIRST_CALL = """
+import time
+import numpy as np
+import kng
+X = np.random.default_rng(0).uniform(-1, 1, (1000, 1))
+times = []
+for _ in range(2):
+    start = time.perf_counter()
+    kng.QuantileRegressor(epsilon=1, bounds_X=(-1, 1), bounds_y=(-1, 1)).fit(X, X[:, 0])
+    times.append(time.perf_counter() - start)
+print(times[0] - times[1])
+"""
+
+
+def records(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (n, d - 1))
+    return X, 0.1 + X @ np.linspace(0.2, 0.3, d - 1) + 0.1 * rng.normal(size=n)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")  # statsmodels warns about iterations
+    model = kng.QuantileRegressor(epsilon=1, bounds_X=(-1, 1), bounds_y=(-1, 1))
+    model.fit(*records(100, 2))  # compiles, once for all processes
+    print("\nquantile regression, tau 0.5, epsilon 1; private / statsmodels, interleaved rounds\n")
+    for n, d, rounds, promised in SIZES:
+        X, y = records(n, d)
+        design = np.column_stack([np.ones(n), X])
+        times = best_seconds(
+            {
+                "private": lambda X=X, y=y: model.fit(X, y),
+                "plain": lambda design=design, y=y: QuantReg(y, design).fit(q=0.5),
+            },
+            rounds,
+        )
+        ratio = times["private"] / times["plain"]
+        target = "in seconds" if promised is None else f"<= {promised:g}"
+        print(
+            f"n = {n:<9}d = {d}{1e3 * times['plain']:>10.1f} ms{1e3 * times['private']:>10.1f} ms"
+            f"{ratio:>8.2f}   promised {target}"
+        )
+    X, y = records(10**6, 2)
+    memory = extra_bytes(lambda: model.fit(X, y)) / (X.nbytes + y.nbytes)
+    print(f"extra memory / data at n = 10^6, d = 2: {memory:.2f}   promised <= {PROMISED_MEMORY:g}")
+    first = subprocess.run(
+        [sys.executable, "-c", _FIRST_CALL], capture_output=True, text=True, check=True
+    )
+    print(f"first fit of a process, beyond its second: {float(first.stdout):.2f} s   promised <= 3")
+
+
+if __name__ == "__main__":
+    main()

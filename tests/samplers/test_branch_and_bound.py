@@ -1,0 +1,222 @@
+"""Branch and bound draws the stated law: small lattices, every box, and every short tape."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from audit.oracle import PRECISION, ball
+from flint import arb, ctx
+from samplers.laws import ALARM, p_value
+from samplers.tapes import enumerate_tapes
+
+from kng.core.bits import SeededBits
+from kng.core.bounds import Bounds
+from kng.core.design import Design
+from kng.core.errors import IncompatibleParts
+from kng.core.lattice import Lattice
+from kng.core.plan import DensityPlan
+from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.core.problem import Problem
+from kng.core.protocols import Point
+from kng.data import open_regression
+from kng.domains import Box, Uncrossed
+from kng.estimators.regression import encoded
+from kng.losses import QuantilePlane
+from kng.mechanisms import KNG, Exponential
+from kng.norms import InterceptSup, LInf
+from kng.release import certified
+from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound, envelope_of
+from kng.samplers.chords import Chords
+
+HALF = Fraction(1, 2)
+
+
+def plan_of(
+    dim: int,
+    reach: int,
+    *,
+    tau: Fraction = HALF,
+    epsilon: int = 1,
+    mechanism: KNG | Exponential | None = None,
+    records: int = 30,
+    adding: bool = False,
+    domain: Box | Uncrossed | None = None,
+) -> DensityPlan:
+    """Return a plan on the lattice of steps 2 / reach within +-2."""
+    covariates = Bounds((Fraction(-1),) * (dim - 1), (Fraction(1),) * (dim - 1))
+    encoding = encoded(covariates, (Fraction(-1), Fraction(1), Fraction(2, 2**24)))
+    step = Fraction(2, reach)
+    answers = Lattice((-2 * step * reach,) * dim, (step,) * dim, (2 * reach,) * dim)
+    norm = LInf() if adding else InterceptSup(1 / (2 * max(tau, 1 - tau)))
+    problem = Problem(
+        QuantilePlane(tau, Design(encoding, True)),
+        norm,
+        domain or Box((-reach,) * dim, (reach,) * dim),
+        encoding,
+        answers,
+        PrivacyUnit(AddRemove() if adding else ReplaceOne(records)),
+    )
+    plan = certified((mechanism or KNG()).plan(problem, Fraction(epsilon)))
+    assert isinstance(plan, DensityPlan)
+    return plan
+
+
+def field_of(plan: DensityPlan, X, y):
+    source = open_regression(X, y, plan.problem.records)
+    read = (
+        plan.problem.loss.read_value if plan.score == "value" else plan.problem.loss.read_gradient
+    )
+    return read(source, [plan])[0]
+
+
+def line_data(dim: int, n: int, seed: int = 0):
+    """Return records around a plane, some of them equal and some on lattice planes."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, dim - 1))
+    y = np.clip(0.3 + 0.5 * X[:, 0] + 0.3 * rng.normal(size=n), -1, 1)
+    X[: n // 6], y[: n // 6] = 0.5, 0.25
+    return X, y
+
+
+def exponents(plan: DensityPlan, field) -> dict[Point, Fraction]:
+    """Return gamma at every point of the domain, from all records."""
+    ranges = [range(a, b + 1) for a, b in zip(plan.domain.first, plan.domain.last, strict=True)]
+    return {
+        k: plan.exponent(k, field.score(k)) for k in product(*ranges) if plan.domain.contains(k)
+    }
+
+
+def law_of(gammas: dict[Point, Fraction], rate: float = 1.0) -> dict[Point, float]:
+    least = min(gammas.values())
+    weights = {k: math.exp(-rate * float(g - least)) for k, g in gammas.items()}
+    total = sum(weights.values())
+    return {k: w / total for k, w in weights.items()}
+
+
+def draws(envelope: BoxEnvelope, size: int) -> list[Point]:
+    bits = SeededBits(5)
+    made = (envelope.first_of(24, bits) for _ in range(10 * size))
+    found: list[Point] = []
+    while len(found) < size:
+        point = next(made)
+        if point is not None:
+            found.append(point)
+    return found
+
+
+CASES = {
+    "tau 0.1": {"dim": 2, "reach": 8, "tau": Fraction(1, 10), "epsilon": 4},
+    "tau 0.5": {"dim": 2, "reach": 8, "epsilon": 2},
+    "tau 0.9": {"dim": 2, "reach": 8, "tau": Fraction(9, 10), "epsilon": 4},
+    "add-remove": {"dim": 2, "reach": 8, "tau": Fraction(3, 4), "epsilon": 2, "adding": True},
+    "d = 3": {"dim": 3, "reach": 4, "epsilon": 2},
+    "exponential": {"dim": 2, "reach": 8, "epsilon": 8, "mechanism": Exponential()},
+    "above": {
+        "dim": 2,
+        "reach": 8,
+        "epsilon": 2,
+        "domain": Uncrossed(Box((-8, -8), (8, 8)), 1, 0, (0, 2)),
+    },
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_law_is_the_stated_one(case):
+    plan = plan_of(**CASES[case])
+    field = field_of(plan, *line_data(plan.domain.dim, 30))
+    gammas = exponents(plan, field)
+    found = draws(envelope_of(plan, field), 5000)
+    assert p_value(found, law_of(gammas)) > ALARM
+    assert p_value(found, law_of(gammas, 1.2)) < ALARM
+
+
+def boxes_of(envelope: BoxEnvelope):
+    """Yield the points of every box with its bounds."""
+    cover = envelope._cover
+    d = cover._rows.shape[1]
+    for box in cover.live():
+        corner, sides = cover._whole[box, :d], cover._whole[box, d : 2 * d]
+        u = np.array(
+            list(product(*(range(a, a + 2**e) for a, e in zip(corner, sides, strict=True))))
+        )
+        points = [cover.point(t) for t in cover._sheared(u)]
+        yield points, cover.lower(np.array([box]))[0], cover.upper(np.array([box]))[0]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_boxes_cover_the_domain_once_and_their_bounds_hold(case, seed):
+    plan = plan_of(**CASES[case])
+    field = field_of(plan, *line_data(plan.domain.dim, 40, seed))
+    gammas = exponents(plan, field)
+    seen = []
+    for points, lower, upper in boxes_of(envelope_of(plan, field)):
+        inside = [k for k in points if k in gammas]
+        seen += inside
+        assert all(lower <= gammas[k] for k in inside)
+        if math.isfinite(upper):
+            assert len(inside) == len(points)
+            assert all(gammas[k] <= upper for k in inside)
+    assert sorted(seen) == sorted(gammas)
+
+
+def test_acceptance_is_what_was_certified():
+    plan = plan_of(2, 8, epsilon=2)
+    field = field_of(plan, *line_data(2, 30))
+    envelope, bits = envelope_of(plan, field), SeededBits(3)
+    accepted = sum(envelope.attempt(bits) is not None for _ in range(1500))
+    assert accepted >= 1500 * (1 - plan.smoothing.miss) / 2
+
+
+def test_every_short_tape_of_one_attempt():
+    plan = plan_of(2, 1, epsilon=2)
+    field = field_of(plan, np.array([[0.5], [-0.5], [0.1]]), np.array([0.4, -0.3, 0.9]))
+    envelope = envelope_of(plan, field)
+    found = enumerate_tapes(envelope.attempt, 30_000)
+    gammas = exponents(plan, field)
+    least = Fraction(envelope._least, 16)
+    with ctx.workprec(PRECISION):
+        scale = arb(2) ** envelope._scale / arb(envelope._cumulative[-1])
+        law = {k: (-ball(g - least)).exp() * scale for k, g in gammas.items()}
+        law[None] = arb(1) - sum(law.values(), arb(0))
+    assert found.unresolved < Fraction(1, 20), float(found.unresolved)
+    assert found.escapes(law) == []
+    # a rate that is 20 % off is caught on the same tapes
+    with ctx.workprec(PRECISION):
+        wrong = {k: (-ball(Fraction(6, 5) * (g - least))).exp() * scale for k, g in gammas.items()}
+        wrong[None] = arb(1) - sum(wrong.values(), arb(0))
+    assert found.escapes(wrong) != []
+
+
+@pytest.mark.parametrize("n", [0, 1, 1000])
+@pytest.mark.parametrize("dim", [2, 3, 4])
+def test_degenerate_data_do_not_stall(n, dim):
+    plan = plan_of(dim, 2**26, adding=True)
+    field = field_of(plan, np.full((n, dim - 1), 0.3), np.full(n, 0.2))
+    assert plan.domain.contains(BranchAndBound().draw(plan, field, SeededBits(1)))
+
+
+def test_six_coordinates_are_refused_and_told_what_would_serve():
+    with pytest.raises(IncompatibleParts, match="hit-and-run"):
+        plan_of(6, 8)
+
+
+@pytest.mark.parametrize("mechanism", [KNG(), Exponential()], ids=["kng", "exponential"])
+def test_the_chain_on_chords_finds_the_same_law(mechanism):
+    plan = plan_of(2, 2, epsilon=4, mechanism=mechanism)
+    fine = plan_of(2, 32, epsilon=4, mechanism=mechanism)
+    X, y = line_data(2, 12)
+    exact = law_of(exponents(fine, field_of(fine, X, y)))
+    mean = np.array([sum(p * k[j] for k, p in exact.items()) / 32 for j in range(2)])
+    spread = np.sqrt(
+        [sum(p * (k[j] / 32 - mean[j]) ** 2 for k, p in exact.items()) for j in range(2)]
+    )
+    smooth = plan_of(2, 2**20, epsilon=4, mechanism=mechanism)
+    field, bits = field_of(smooth, X, y), SeededBits(2)
+    found = np.array([Chords().draw(smooth, field, bits) for _ in range(60)]) / 2**20
+    assert np.all(np.abs(found.mean(axis=0) - mean) < 5 * spread / np.sqrt(60))
+    assert plan.domain.dim == 2
