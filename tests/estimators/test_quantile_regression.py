@@ -1,0 +1,104 @@
+"""QuantileRegressor: what it answers, what it refuses before the charge, and that nothing crosses."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import kng
+
+
+def records(n: int, columns: int = 1, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, columns))
+    return X, 0.1 + 0.3 * X.sum(axis=1) + 0.2 * (1 + X[:, 0] / 2) * rng.normal(size=n)
+
+
+def model(**options):
+    given = {"epsilon": 1, "bounds_X": (-1, 1), "bounds_y": (-2, 2), "random_state": 3}
+    return kng.QuantileRegressor(**{**given, **options})
+
+
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("quantile", [0.1, 0.5, 0.9])
+def test_a_fitted_quantile_has_about_its_share_below_it(quantile, neighbours):
+    X, y = records(4000)
+    fitted = model(quantile=quantile, neighbours=neighbours).fit(X, y)
+    assert abs(np.mean(y <= fitted.predict(X)) - quantile) < 0.02
+    assert fitted.coef_.shape == (1,)
+    assert isinstance(fitted.intercept_, float)
+
+
+def test_a_release_without_a_seed_is_exact():
+    X, y = records(500)
+    release = model(random_state=None).fit(X, y).release_
+    assert (release.guarantee, release.sampler) == ("exact", "branch-and-bound")
+    assert kng.Release.from_json(release.to_json()).to_json() == release.to_json()
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_several_quantiles_do_not_cross_within_the_bounds(columns):
+    X, y = records(300, columns)
+    corners = np.array(list(product((-1.0, 1.0), repeat=columns)))
+    for seed in range(4):
+        fitted = model(quantile=[0.25, 0.5, 0.75], epsilon=0.5, random_state=seed).fit(X, y)
+        assert fitted.coef_.shape == (3, columns)
+        assert np.all(np.diff(fitted.predict(corners), axis=1) >= -1e-12)
+    assert "1/6 to each of 3" in fitted.release_.details["budget split"]
+
+
+def test_units_do_not_matter():
+    X, y = records(2000)
+    plain = model(bounds_X=(-1, 1)).fit(X, y)
+    scaled = model(bounds_X=(-50, 150), bounds_y=(-200, 200)).fit(100 * X + 50, 100 * y)
+    assert np.allclose(scaled.coef_, plain.coef_)
+    assert np.isclose(scaled.intercept_, 100 * (plain.intercept_ - 0.5 * plain.coef_[0]))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"quantile": 0}, "strictly between 0 and 1"),
+        ({"quantile": 1}, "strictly between 0 and 1"),
+        ({"quantile": float("nan")}, "finite"),
+        ({"quantile": [0.5, 0.25]}, "increasing"),
+        ({"quantile": [0.5, 0.5]}, "increasing"),
+        ({"quantile": []}, "empty"),
+        ({"quantile": [0.25, 0.5], "fit_intercept": False}, "intercept"),
+        ({"mechanism": "objective"}, "mechanism"),
+        ({"norm": "l2"}, "norm"),
+        ({"sampler": "metropolis"}, "branch-and-bound"),
+        ({"bounds_X": None}, "bounds_X is missing"),
+        ({"bounds_y": None}, "bounds_y is missing"),
+        ({"coef_bound": 1e6}, "coef_bound"),
+        ({"coef_bound": 0}, "coef_bound"),
+    ],
+)
+def test_what_cannot_be_served_is_refused_before_the_charge(tmp_path, options, message):
+    ledger = kng.Ledger(tmp_path / "budget.db", cap=1)
+    with pytest.raises(kng.KngError, match=message):
+        model(ledger=ledger, random_state=None, **options).fit(*records(50))
+    assert ledger.remaining == 1
+
+
+def test_nine_columns_are_refused_and_the_chain_is_named():
+    X, y = records(50, 9)
+    with pytest.raises(kng.KngError, match="hit-and-run"):
+        model().fit(X, y)
+    fitted = model(sampler="hit-and-run").fit(X, y)
+    assert fitted.coef_.shape == (9,)
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (np.array([[0.3]]), np.array([0.2])),
+        (np.full((400, 1), 0.3), np.full(400, 0.2)),
+        (np.full((400, 1), np.nan), np.full(400, np.inf)),
+    ],
+    ids=["one record", "all equal", "nothing but holes"],
+)
+def test_odd_data_are_answered(X, y):
+    assert np.isfinite(model().fit(X, y).predict(np.zeros((1, 1)))).all()
