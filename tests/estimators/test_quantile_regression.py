@@ -1,4 +1,4 @@
-"""QuantileRegressor: what it answers, what it refuses before the charge, and that nothing crosses."""
+"""QuantileRegressor: what it answers, what it refuses before the charge, and no crossing."""
 
 from __future__ import annotations
 
