@@ -8,8 +8,6 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
@@ -24,6 +22,7 @@ from kng.domains import Box, Uncrossed
 from kng.estimators.regression import (
     PrivateRegressor,
     encoded,
+    resolved,
     response_bounds,
 )
 from kng.estimators.request import details, one_of
@@ -154,12 +153,16 @@ class QuantileRegressor(PrivateRegressor):
         QuantileRegressor
             This estimator.
         """
+        return self._fit(X, y, "quantile regression")
+
+    def _refit(self, X: Any, y: Any, statistic: str) -> None:
         ask = self._request()
         one_of("mechanism", self.mechanism, ("auto", "kng", "exponential"))
         one_of("norm", self.norm, ("auto", "linf"))
         taus = self._taus()
         X, y = self._shapes(X, y)
         design = self._design(self.n_features_in_)
+        resolved(ask.epsilon, None, design)
         source = open_regression(X, y, design.records)
         share = ask.epsilon / len(taus)
         unit = ask.unit(source)
@@ -178,7 +181,7 @@ class QuantileRegressor(PrivateRegressor):
 
         facts = self._facts(design, unit, taus, share)
         answer = Answer(
-            "quantile regression",
+            statistic,
             Lattice(answers.origin * len(taus), answers.step * len(taus), answers.last * len(taus)),
             False,
             self._public_bounds(design.records.bounds),
@@ -193,22 +196,6 @@ class QuantileRegressor(PrivateRegressor):
         several = _several(self.quantile)
         self.intercept_ = intercept if several else float(intercept[0])
         self.coef_ = slopes if several else slopes[0]
-        return self
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return fitted quantiles; post-processing of the release, hence free.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-
-        Returns
-        -------
-        numpy.ndarray of shape (n,), or (n, quantiles) if there is a list of them
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, ensure_all_finite=False)
-        return np.asarray(X @ self.coef_.T + self.intercept_)
 
     def _taus(self) -> list[Fraction]:
         """Read the quantiles: one number, or an increasing list."""

@@ -81,7 +81,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         coef_bound = None if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
         X, y = self._shapes(X, y)
         design = self._design(self.n_features_in_)
-        _resolved(ask.epsilon, coef_bound, design)
+        resolved(ask.epsilon, coef_bound, design)
         source = open_regression(X, y, design.records)
         plan = certified(self._plan(design, ask, coef_bound, source), self.sampler)
         self.release_ = self._release(statistic, design, plan, source, ask)
@@ -240,11 +240,11 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        numpy.ndarray of shape (n,)
+        numpy.ndarray of shape (n,), or (n, quantiles) where several were fitted
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, ensure_all_finite=False)
-        return np.asarray(X @ self.coef_ + self.intercept_)
+        return np.asarray(X @ self.coef_.T + self.intercept_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 of the predictions; on private records a release that nothing protects.
@@ -322,7 +322,7 @@ def _response(y: Any) -> Any:
     return y
 
 
-def _resolved(epsilon: Fraction, coef_bound: Fraction | None, design: Design) -> None:
+def resolved(epsilon: Fraction, coef_bound: Fraction | None, design: Design) -> None:
     """Refuse public numbers that a draw in float64 could not follow."""
     if not _EPSILON[0] <= epsilon <= _EPSILON[1]:
         raise SpecError(
