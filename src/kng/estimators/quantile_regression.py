@@ -179,7 +179,7 @@ class QuantileRegressor(PrivateRegressor):
             placed = dict(zip(order, drawn, strict=True))
             return tuple(reach + k for i in range(len(taus)) for k in placed[i])
 
-        facts = self._facts(design, unit, taus, share)
+        facts = self._described(design, unit, taus, share)
         answer = Answer(
             statistic,
             Lattice(answers.origin * len(taus), answers.step * len(taus), answers.last * len(taus)),
@@ -273,7 +273,7 @@ class QuantileRegressor(PrivateRegressor):
             return LInf()
         return InterceptSup(1 / (2 * max(tau, 1 - tau)))
 
-    def _facts(
+    def _described(
         self, design: Design, unit: PrivacyUnit, taus: Sequence[Fraction], share: Fraction
     ) -> dict[str, str]:
         names = (["intercept"] if self.fit_intercept else []) + self._names()
