@@ -232,6 +232,10 @@ class PlaneField(Protocol):
         """What the score measures."""
         ...
 
+    def shifted(self, bits: Bits) -> PlaneField:
+        """Return the records with a random shift of each response, if the loss asks for one."""
+        ...
+
     def score_of(self, theta: Point, counted: Sequence[int]) -> Fraction:
         """Return the score, given the sums of x and of y over the records that count."""
         ...

@@ -31,10 +31,13 @@ from kng.mechanisms import KNG, Exponential
 from kng.norms import InterceptSup, LInf
 from kng.release import Answer, certified, release
 
-# The response is read in 2**24 steps, and coefficients are released in steps of 2**-26 of their
-# bound or finer: both far below the noise, and products of both are exact in float64.
+# The response is read in 2**24 steps, and coefficients are released in steps of 2**-31 of their
+# bound, but not below 2**-33 half ranges of y: far below the noise, fine enough to split a heap, and
+# products with covariates in 2**16 steps are exact in float64.
 _RESPONSE = 2**24
-_FINE = 2**26
+_FINE, _FINEST = 2**31, Fraction(1, 2**33)
+# Responses are shifted at random by up to 2**-13 of their range, so that heaps can be split.
+_SPREAD = Fraction(2, 2**12)
 # Half ranges of y that a coefficient may be worth unless coef_bound says otherwise.
 _REACH = 4
 
@@ -238,7 +241,7 @@ class QuantileRegressor(PrivateRegressor):
                 "coef_bound must lie between 1/256 and 256 times half the range of bounds_y, got "
                 f"{show(bound)} times."
             )
-        step = power_of_two_below(bound) / _FINE
+        step = max(power_of_two_below(bound) / _FINE, _FINEST)
         reach, d = int(bound / step), design.dim
         return Lattice((-reach * step,) * d, (step,) * d, (2 * reach,) * d)
 
@@ -262,7 +265,7 @@ class QuantileRegressor(PrivateRegressor):
             if step:
                 nearest = min(range(step), key=lambda i: abs(taus[i] - tau))
                 domain = Uncrossed(box, 1 if tau > taus[nearest] else -1, nearest)
-            loss, norm = QuantilePlane(tau, design), self._norm(tau, unit)
+            loss, norm = QuantilePlane(tau, design, _SPREAD), self._norm(tau, unit)
             problem = Problem(loss, norm, domain, design.records, answers, unit)
             plans.append(weigh.plan(problem, share))
         return plans

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.bits import Bits
 from kng.core.design import Design
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SpecError
@@ -34,6 +35,10 @@ class QuantilePlane:
     w is fixed at every lattice point, ties included. The gradient is bounded whatever y and theta
     are, so neither enters the sensitivity.
 
+    ``spread`` is the width, in units of y', of a random shift that every response gets by itself
+    before a draw. No plane splits a heap of equal responses; a shift far below the noise makes it
+    a slope that planes can split. It moves with no other record, so it costs nothing.
+
     Paper    Section 4.5. The printed Delta = 2(1 - tau) C is too small for tau > 1/2 and breaks
              privacy; docs/paper-map.md, row "quantile sensitivity".
     Privacy  Replace-one: the larger of ||(1, ..., 1)|| and 2 max(tau, 1 - tau) ||(0, 1, ..., 1)||,
@@ -44,6 +49,7 @@ class QuantilePlane:
 
     tau: Fraction
     design: Design
+    spread: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         if not 0 < self.tau < 1:
@@ -85,7 +91,7 @@ class QuantilePlane:
             for first, last, step in zip(domain.first, domain.last, answers.step, strict=True)
         )
         half = self.design.records.step[-1] * self.design.records.last[-1] / 2
-        largest = half / self.design.half_y + answers.step[0] / ENDS
+        largest = half / self.design.half_y + self.spread / 2 + answers.step[0] / ENDS
         return Constant(max(self.tau, 1 - self.tau) * (largest + reach))
 
     def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[PlaneRecords]:
@@ -113,7 +119,15 @@ class QuantilePlane:
             unit = Fraction(1, q * ENDS) * (answers.step[0] if weighed == "value" else 1)
             fields.append(
                 PlaneRecords(
-                    rows, response, loss.tau, slope_of(plan.problem.norm), unit, weighed, totals
+                    rows,
+                    response,
+                    loss.tau,
+                    slope_of(plan.problem.norm),
+                    unit,
+                    weighed,
+                    totals,
+                    # log2 of the shifts there are, in whole numbers of y
+                    max(0, int(loss.spread * ENDS / answers.step[0]).bit_length() - 1),
                 )
             )
         return fields
@@ -170,6 +184,21 @@ class PlaneRecords:
     unit: Fraction
     weighed: Literal["gradient", "value"]
     totals: tuple[int, ...]
+    spread: int = 0
+
+    def shifted(self, bits: Bits) -> PlaneRecords:
+        """Return the records with a shift for each response, uniform on up to 2**16 steps.
+
+        y + (k - 2**(b-1)) * 2**(spread-b),      k uniform in 0 .. 2**b - 1,  b = min(spread, 16)
+        """
+        if not self.spread:
+            return self
+        n, length = len(self.response), min(self.spread, 16)
+        words = np.frombuffer(bits.take(16 * n).to_bytes(2 * n), ">u2")
+        shifts = (words >> (16 - length)).astype(np.float64) - 2.0 ** (length - 1)
+        response = self.response + shifts * 2.0 ** (self.spread - length)
+        totals = (*self.totals[:-1], exact_sum(response))
+        return replace(self, response=response, totals=totals, spread=0)
 
     def score(self, theta: Point) -> Fraction:
         """Return the score at one lattice point, from all records."""

@@ -38,18 +38,18 @@ P, Q, SLOPE, RATE, VALUE, SLACK = 0, 1, 2, 3, 4, 5
 ENVELOPE, CERTAIN, LOG, COUNTED, LEAST, DOUBT = 0, 1, 2, 3, 4, 5
 
 # Up to this many open items all subsets are looked at.
-FEW = 6
+FEW = 10
 ROUNDING = 1.0 + 2.0**-30
 
 
 @njit(
-    "i8(f4[:,::1], f8[::1], f8[:,::1], f8[:,::1], i8, f8[::1], f8[::1], f8, i4[::1], i8, i8, i8,"
-    " i4[::1], f8[::1], f8[:,::1])",
+    "i8(f4[:,::1], f8[::1], i4[::1], f8[:,::1], f8[:,::1], i8, f8[::1], f8[::1], f8, i4[::1], i8,"
+    " i8, i8, i4[::1], f8[::1], f8[:,::1])",
     cache=True,
     error_model="numpy",
 )
 def scan(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
-    rows, residual, shear, groups, levels, t, reach, slack,
+    rows, residual, copies, shear, groups, levels, t, reach, slack,
     items, first, length, end, stack, sums, open_,
 ):  # fmt: skip
     """Decide the items of a list for one box; return the end of the list of those left open.
@@ -119,6 +119,7 @@ def scan(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                         end += 1
             else:
                 i = -1 - item
+                times = np.float64(copies[i]) if len(copies) > 0 else 1.0
                 ahead, move = -residual[i], error
                 for j in range(d):
                     x, q = np.float64(rows[i, j]), 0.0
@@ -131,15 +132,15 @@ def scan(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                 move *= ROUNDING
                 if ahead - move >= 0:
                     for j in range(d):
-                        sums[j] += rows[i, j]
+                        sums[j] += times * rows[i, j]
                     part = math.floor(residual[i] / HIGH)
-                    sums[d] += part
-                    sums[d + 1] += residual[i] - part * HIGH
+                    sums[d] += times * part
+                    sums[d + 1] += times * (residual[i] - part * HIGH)
                 elif ahead + move >= 0:
                     for j in range(d):
-                        x, q = np.float64(rows[i, j]), 0.0
+                        x, q = times * rows[i, j], 0.0
                         for k in range(j + 1):
-                            q += rows[i, k] * shear[k, j]
+                            q += times * rows[i, k] * shear[k, j]
                         open_[0, j] += max(x, 0.0)
                         open_[1, j] += min(x, 0.0)
                         open_[2, j] += max(q, 0.0)
@@ -148,27 +149,27 @@ def scan(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                         if ahead >= 0:
                             open_[5, j] += x
                     if ahead >= 0:
-                        open_[5, d] += residual[i]
-                    open_[6, 1] += max(0.0, ahead + move)
+                        open_[5, d] += times * residual[i]
+                    open_[6, 1] += times * max(0.0, ahead + move)
                     items[end] = item
                     end += 1
     return end
 
 
 @njit(
-    "void(f4[:,::1], f8[::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], i4[::1], i8[::1], i8[::1], i8,"
-    " i4[::1], f8[:,::1])",
+    "void(f4[:,::1], f8[::1], i4[::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], i4[::1], i8[::1],"
+    " i8[::1], i8, i4[::1], f8[:,::1])",
     cache=True,
     error_model="numpy",
 )
 def scan_points(  # type: ignore[no-untyped-def]  # noqa: PLR0917
-    rows, residual, shear, groups, levels, t, items, first, length, end, stack, sums
+    rows, residual, copies, shear, groups, levels, t, items, first, length, end, stack, sums
 ):
     """Decide every record at single points of boxes; nothing stays open."""
     reach, open_ = np.zeros(t.shape[1]), np.zeros((7, t.shape[1] + 2))
     for m in range(len(t)):
         scan(
-            rows, residual, shear, groups, levels, t[m], reach, 0.0,
+            rows, residual, copies, shear, groups, levels, t[m], reach, 0.0,
             items, first[m], length[m], end, stack, sums[m], open_,
         )  # fmt: skip
 
@@ -252,12 +253,12 @@ def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0917
 
 
 @njit(
-    "void(f4[:,::1], f8[:,::1], f8[::1], f8[::1], i4[::1], i8, i8, f8[::1], f8[::1])",
+    "void(f4[:,::1], i4[::1], f8[:,::1], f8[::1], f8[::1], i4[::1], i8, i8, f8[::1], f8[::1])",
     cache=True,
     error_model="numpy",
 )
-def bound_few(  # type: ignore[no-untyped-def]  # noqa: PLR0917
-    rows, groups, totals, facts, items, first, last, sums, node
+def bound_few(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
+    rows, copies, groups, totals, facts, items, first, last, sums, node
 ):
     """Sharpen the bounds of a box with few open items by looking at all subsets that may count.
 
@@ -273,22 +274,37 @@ def bound_few(  # type: ignore[no-untyped-def]  # noqa: PLR0917
                     return
             if group[7 * d] < group[7 * d + 1]:
                 return
+    parts, x = np.zeros((size, d)), np.zeros(d)
+    for j in range(d):
+        x[j] = sums[j]
+        for m in range(size):
+            item = items[first + m]
+            if item >= 0:
+                parts[m, j] = groups[item, 3 * d + j]
+            else:
+                times = np.float64(copies[-1 - item]) if len(copies) > 0 else 1.0
+                parts[m, j] = times * rows[-1 - item, j]
     least, most = np.inf, 0.0
-    for chosen in range(1 << size):
+    # Gray's order: the next subset differs by one item, the lowest set bit of its number.
+    chosen = 0
+    for step in range(1, (1 << size) + 1):
         front, side = 0.0, 0.0
         for j in range(d):
-            x = sums[j]
-            for m in range(size):
-                if (chosen >> m) & 1:
-                    item = items[first + m]
-                    x += groups[item, 3 * d + j] if item >= 0 else rows[-1 - item, j]
-            g = abs(facts[Q] * x - facts[P] * totals[j])
+            g = abs(facts[Q] * x[j] - facts[P] * totals[j])
             if j == 0:
                 front = g
             else:
                 side = max(side, g)
         norm = front + facts[SLOPE] * max(0.0, side - front)
         least, most = min(least, norm), max(most, norm)
+        m = 0
+        while m < size - 1 and (step >> m) & 1 == 0:
+            m += 1
+        if size > 0:
+            chosen ^= 1 << m
+            sign = 1.0 if (chosen >> m) & 1 else -1.0
+            for j in range(d):
+                x[j] += sign * parts[m, j]
     node[LOWER] = max(node[LOWER], facts[RATE] * least / ROUNDING - facts[SLACK])
     node[UPPER] = min(node[UPPER], facts[RATE] * most * ROUNDING + facts[SLACK])
 
@@ -307,14 +323,14 @@ def count(real, boxes, running):  # type: ignore[no-untyped-def]
 
 
 @njit(
-    "UniTuple(i8, 3)(f4[:,::1], f8[::1], f8[:,::1], i8, i8[:,::1], f8[:,::1], f8[::1], f8[::1],"
-    " f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i4[::1], i8[::1], i8, i8, i8, f8[::1], f8[::1],"
-    " f8, i8)",
+    "UniTuple(i8, 3)(f4[:,::1], f8[::1], i4[::1], f8[:,::1], i8, i8[:,::1], f8[:,::1], f8[::1],"
+    " f8[::1], f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i4[::1], i8[::1], i8, i8, i8, f8[::1],"
+    " f8[::1], f8, i8)",
     cache=True,
     error_model="numpy",
 )
 def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
-    rows, residual, groups, levels, turn, shear, totals, facts, walls, limits,
+    rows, residual, copies, groups, levels, turn, shear, totals, facts, walls, limits,
     whole, real, items, heap, boxes, listed, waiting, best, running, target, shift,
 ):  # fmt: skip
     """Halve boxes until the target is certified or an array is full.
@@ -378,13 +394,13 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
             open_[:] = 0.0
             slack = 1.0 if bits > 0 else 0.0
             end = scan(
-                rows, residual, shear, groups, levels, t, reach, slack, items,
+                rows, residual, copies, shear, groups, levels, t, reach, slack, items,
                 whole[parent, 2 * d + LIST], whole[parent, 2 * d + LENGTH], listed,
                 stack, sums, open_,
             )  # fmt: skip
             bound(shear, totals, facts, t, reach, open_, sums, best, running, node)
             if end - listed <= FEW and facts[VALUE] == 0:
-                bound_few(rows, groups, totals, facts, items, listed, end, sums, node)
+                bound_few(rows, copies, groups, totals, facts, items, listed, end, sums, node)
             inside, outside, straddled = True, False, 0
             for m in range(len(limits)):
                 at_centre, spread = 0.0, 0.0

@@ -98,8 +98,7 @@ class BranchAndBound:
 
     def draw(self, plan: DensityPlan, field: PlaneField, bits: Bits) -> Point:
         """Return one lattice point."""
-        envelope = envelope_of(plan, field)
-
+        envelope = envelope_of(plan, field.shifted(bits))
         accepted = envelope.first_of(plan.smoothing.attempts, bits)
         domain = plan.domain
         spare = tuple(

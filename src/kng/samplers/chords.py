@@ -42,7 +42,7 @@ class Chords:
         walls = domain.inequalities()
         rows = np.array([row for row, _ in walls], np.float64)
         limits = np.array([float(limit) for _, limit in walls])
-        chain = _Chain(plan, field, bits)
+        chain = _Chain(plan, field.shifted(bits), bits)
         theta = np.array([float(k) for k in domain.home()])
         for _ in range(200 + 100 * domain.dim):
             angles = 2 * np.pi * bits.uniforms(domain.dim)

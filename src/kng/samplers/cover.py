@@ -40,11 +40,13 @@ from kng.samplers.boxes import (
     scan_points,
 )
 from kng.samplers.grouping import HIGH, fill_groups, order_groups
+from kng.samplers.heaps import merged
 
 Array = NDArray[np.float64]
 
-# The shear is in multiples of 2**-SHIFT and no entry beyond STEEPEST; residuals stay exact so.
-_SHIFT = 10
+# The shear is in multiples of 2**-SHIFT and no entry beyond STEEPEST. Covariates are multiples of
+# 2**-16, so a constant one is sheared away exactly.
+_SHIFT = 16
 _STEEPEST = 4.0
 # Records in a group of the last level, and the most levels there are.
 _GROUP = 16
@@ -59,12 +61,13 @@ class Cover:
     def __init__(
         self, domain: PlaneDomain, field: PlaneField, rate: Fraction, pilot: Array, shear: Array
     ) -> None:
-        rows, d = field.rows, field.rows.shape[1]
+        rows, response, copies = merged(field.rows, field.response)
+        d = rows.shape[1]
         self._pilot = tuple(int(v) for v in pilot)
         self._turn = np.rint((shear - np.eye(d)) * 2**_SHIFT).astype(np.int64)
         self._shear = np.ascontiguousarray(np.eye(d) + self._turn / 2**_SHIFT)
         residual = _product(rows, pilot)
-        np.subtract(field.response, residual, out=residual)
+        np.subtract(response, residual, out=residual)
         self._facts = np.array(
             [
                 field.tau.numerator,
@@ -75,7 +78,7 @@ class Cover:
                 0.0,
             ]
         )
-        self._arrange(rows, residual)
+        self._arrange(rows, residual, copies)
         del residual
         self._totals = np.array(
             [*self._sum(3 * d, d), HIGH * self._root(2) + self._root(3), *self._magnitudes()]
@@ -93,7 +96,9 @@ class Cover:
         )
         self._start(domain)
 
-    def _arrange(self, rows: NDArray[np.float32], residual: Array) -> None:
+    def _arrange(
+        self, rows: NDArray[np.float32], residual: Array, copies: NDArray[np.int32]
+    ) -> None:
         """Put records into groups."""
         n, d = rows.shape
         levels = min(_LEVELS, max(0, int(log2(max(n / _GROUP, 1)))))
@@ -107,9 +112,10 @@ class Cover:
         order_groups(keys, order, levels)
         del keys
         self._rows, self._residual = rows[order], residual[order]
+        self._copies = copies[order] if len(copies) else copies
         del order
         self._groups = np.zeros((2 ** (levels + 1) - 1, 7 * d + 5))
-        fill_groups(self._rows, self._residual, self._shear, levels, self._groups)
+        fill_groups(self._rows, self._residual, self._copies, self._shear, levels, self._groups)
 
     def _sum(self, first: int, size: int) -> Array:
         return self._groups[0, first : first + size]
@@ -151,8 +157,9 @@ class Cover:
         tau, loss = self._facts[P] / self._facts[Q], 0.0
         for at in range(0, n, _BLOCK):
             part = self._residual[at : at + _BLOCK]
-            loss += float(np.maximum(tau * part, (tau - 1) * part).sum())
-            self._running[DOUBT] += np.abs(part).sum()
+            times = self._copies[at : at + _BLOCK] if len(self._copies) else 1
+            loss += float((times * np.maximum(tau * part, (tau - 1) * part)).sum())
+            self._running[DOUBT] += (times * np.abs(part)).sum()
         self._running[LEAST] = self._facts[Q] * loss * (1 + 2**-30)
         self._stack = np.zeros(128 + (n >> self._levels) + 2, np.int32)
 
@@ -160,10 +167,10 @@ class Cover:
         """Halve boxes until the bounds certify the target, in floating point."""
         while True:
             self._boxes, self._listed, self._waiting = refine(
-                self._rows, self._residual, self._groups, self._levels, self._turn, self._shear,
-                self._totals, self._facts, self._walls, self._limits, self._whole, self._real,
-                self._items, self._heap, self._boxes, self._listed, self._waiting, self._best,
-                self._running, target, _SHIFT,
+                self._rows, self._residual, self._copies, self._groups, self._levels, self._turn,
+                self._shear, self._totals, self._facts, self._walls, self._limits, self._whole,
+                self._real, self._items, self._heap, self._boxes, self._listed, self._waiting,
+                self._best, self._running, target, _SHIFT,
             )  # fmt: skip
             if self._running[CERTAIN] >= target * self._running[ENVELOPE] or not self._waiting:
                 return
@@ -222,7 +229,7 @@ class Cover:
         d = self._rows.shape[1]
         sums = self._real[boxes, REAL:]
         scan_points(
-            self._rows, self._residual, self._shear, self._groups, self._levels,
+            self._rows, self._residual, self._copies, self._shear, self._groups, self._levels,
             t.astype(np.float64), self._items, self._whole[boxes, 2 * d + LIST],
             self._whole[boxes, 2 * d + LENGTH], self._listed, self._stack, sums,
         )  # fmt: skip
@@ -255,10 +262,8 @@ def cover_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> Cover:
         block = rows[at : at + _BLOCK].astype(np.float64)
         gram += block.T @ block
         moment += block.T @ field.response[at : at + _BLOCK]
+    shear = np.triu(np.clip(_orthogonal(gram), -_STEEPEST, _STEEPEST), 1) + np.eye(d)
     gram += 1e-6 * np.trace(gram) / d * np.eye(d)
-    root = np.linalg.cholesky(gram).T
-    shear = np.linalg.inv(root / np.diag(root)[:, None])
-    shear = np.triu(np.clip(shear, -_STEEPEST, _STEEPEST), 1) + np.eye(d)
     pilot = np.asarray(np.linalg.solve(gram, moment), np.float64)
     shift = np.quantile(field.response - _product(rows, pilot), float(field.tau))
     pilot[0] += shift / max(1.0, float(np.abs(rows[:, 0]).mean()))
@@ -266,6 +271,20 @@ def cover_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> Cover:
         np.rint(pilot), [float(k) for k in domain.first], [float(k) for k in domain.last]
     )
     return Cover(domain, field, rate, inside, shear)
+
+
+def _orthogonal(gram: Array) -> Array:
+    """Return V, unit upper triangular, that makes the columns of x V orthogonal.
+
+    A column that those before it explain is passed over, so that what follows leans on few columns
+    and in round numbers: then boxes lie along planes that collinear records cannot tell apart.
+    """
+    rest, unit = gram.copy(), np.eye(len(gram))
+    for k in range(len(gram)):
+        if rest[k, k] > 1e-9 * gram[k, k]:
+            unit[k, k + 1 :] = rest[k, k + 1 :] / rest[k, k]
+            rest -= np.outer(rest[k], rest[k]) / rest[k, k]
+    return np.asarray(np.linalg.inv(unit))
 
 
 def _product(rows: NDArray[np.float32], t: Array) -> Array:
