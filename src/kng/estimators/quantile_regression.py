@@ -32,8 +32,8 @@ from kng.norms import InterceptSup, LInf
 from kng.release import Answer, certified, release
 
 # The response is read in 2**24 steps, and coefficients are released in steps of 2**-31 of their
-# bound, but not below 2**-33 half ranges of y: far below the noise, fine enough to split a heap, and
-# products with covariates in 2**16 steps are exact in float64.
+# bound, but not below 2**-33 half ranges of y: far below the noise, fine enough to split a heap,
+# and products with covariates in 2**16 steps are exact in float64.
 _RESPONSE = 2**24
 _FINE, _FINEST = 2**31, Fraction(1, 2**33)
 # Responses are shifted at random by up to 2**-13 of their range, so that heaps can be split.
