@@ -208,7 +208,7 @@ class PlaneField(Protocol):
         ...
 
     @property
-    def response(self) -> NDArray[np.float64]:
+    def response(self) -> NDArray[np.floating]:
         """The whole numbers y."""
         ...
 

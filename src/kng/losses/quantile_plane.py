@@ -109,7 +109,7 @@ class QuantilePlane:
         parts = source.reduce(PlaneRows(self.design, answers))
         d = self.design.dim
         rows = np.concatenate([np.empty((0, d), np.float32), *(part[0] for part in parts)])
-        response = np.concatenate([np.empty(0), *(part[1] for part in parts)])
+        response = np.concatenate([np.empty(0, np.float32), *(part[1] for part in parts)])
         del parts
         totals = (*(int(v) for v in rows.sum(axis=0, dtype=np.float64)), exact_sum(response))
         fields = []
@@ -148,11 +148,11 @@ class PlaneRows:
     design: Design
     answers: Lattice
 
-    def zero(self) -> list[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+    def zero(self) -> list[tuple[NDArray[np.float32], NDArray[np.floating]]]:
         """No records."""
         return []
 
-    def partial(self, batch: Integers) -> list[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+    def partial(self, batch: Integers) -> list[tuple[NDArray[np.float32], NDArray[np.floating]]]:
         """Turn one batch into rows."""
         first, d = int(self.design.intercept), self.design.dim
         rows = np.empty((len(batch), d), np.float32)
@@ -162,13 +162,15 @@ class PlaneRows:
         # from half steps of y to what one step of theta does to x't: a power of two
         factor = records.step[-1] / (2 * half) * ENDS / self.answers.step[0]
         response = np.ceil((2 * batch[:, -1] - records.last[-1]) * float(factor))
-        return [(rows, response)]
+        # Whole multiples of a power of two: float32 holds them too, if they are few enough.
+        exact = factor.denominator == 1 and records.last[-1] <= 2**24
+        return [(rows, response.astype(np.float32 if exact else np.float64))]
 
     def merge(
         self,
-        left: list[tuple[NDArray[np.float32], NDArray[np.float64]]],
-        right: list[tuple[NDArray[np.float32], NDArray[np.float64]]],
-    ) -> list[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+        left: list[tuple[NDArray[np.float32], NDArray[np.floating]]],
+        right: list[tuple[NDArray[np.float32], NDArray[np.floating]]],
+    ) -> list[tuple[NDArray[np.float32], NDArray[np.floating]]]:
         """Keep both."""
         return left + right
 
@@ -178,7 +180,7 @@ class PlaneRecords:
     """Records and what is weighed of them; a `kng.core.protocols.PlaneField`."""
 
     rows: NDArray[np.float32]
-    response: NDArray[np.float64]
+    response: NDArray[np.floating]
     tau: Fraction
     slope: Fraction
     unit: Fraction
@@ -192,7 +194,7 @@ class PlaneRecords:
         y + (k - 2**(b-1)) * 2**(spread-b),      k uniform in 0 .. 2**b - 1,  b = min(spread, 16)
         """
         if not self.spread:
-            return self
+            return replace(self, response=self.response.astype(np.float64, copy=False))
         n, length = len(self.response), min(self.spread, 16)
         words = np.frombuffer(bits.take(16 * n).to_bytes(2 * n), ">u2")
         shifts = (words >> (16 - length)).astype(np.float64) - 2.0 ** (length - 1)
@@ -237,11 +239,11 @@ class PlaneRecords:
         return np.asarray(float(self.unit) * (first + slope * np.maximum(rest - first, 0.0)))
 
 
-def exact_sum(values: NDArray[np.float64]) -> int:
+def exact_sum(values: NDArray[np.floating]) -> int:
     """Add whole numbers of up to 2**53 exactly, in two parts that float64 does not round."""
     total = 0
     for at in range(0, len(values), 2**16):
-        part = values[at : at + 2**16]
+        part = values[at : at + 2**16].astype(np.float64)
         high = np.floor(part / 2**26)
         total += int(high.sum()) * 2**26 + int((part - high * 2**26).sum())
     return total

@@ -66,8 +66,6 @@ class Cover:
         self._pilot = tuple(int(v) for v in pilot)
         self._turn = np.rint((shear - np.eye(d)) * 2**_SHIFT).astype(np.int64)
         self._shear = np.ascontiguousarray(np.eye(d) + self._turn / 2**_SHIFT)
-        residual = _product(rows, pilot)
-        np.subtract(response, residual, out=residual)
         self._facts = np.array(
             [
                 field.tau.numerator,
@@ -78,8 +76,8 @@ class Cover:
                 0.0,
             ]
         )
-        self._arrange(rows, residual, copies)
-        del residual
+        self._arrange(rows, response, copies)
+        del rows, response, copies
         self._totals = np.array(
             [*self._sum(3 * d, d), HIGH * self._root(2) + self._root(3), *self._magnitudes()]
         )
@@ -97,10 +95,12 @@ class Cover:
         self._start(domain)
 
     def _arrange(
-        self, rows: NDArray[np.float32], residual: Array, copies: NDArray[np.int32]
+        self, rows: NDArray[np.float32], response: NDArray[np.floating], copies: NDArray[np.int32]
     ) -> None:
-        """Put records into groups."""
+        """Put records into groups; arrays that are done with go before the next ones come."""
         n, d = rows.shape
+        residual = _product(rows, np.array(self._pilot, np.float64))
+        np.subtract(response, residual, out=residual)
         levels = min(_LEVELS, max(0, int(log2(max(n / _GROUP, 1)))))
         self._levels = levels
         keys = np.empty((d, n), np.float32)
@@ -111,7 +111,9 @@ class Cover:
         order = np.arange(n, dtype=np.int32)
         order_groups(keys, order, levels)
         del keys
-        self._rows, self._residual = rows[order], residual[order]
+        self._residual = residual[order]
+        del residual
+        self._rows = rows[order]
         self._copies = copies[order] if len(copies) else copies
         del order
         self._groups = np.zeros((2 ** (levels + 1) - 1, 7 * d + 5))
@@ -139,7 +141,7 @@ class Cover:
         self._whole = np.zeros((size, 2 * d + WHOLE), np.int64)
         self._real = np.zeros((size, REAL + d + 2))
         self._heap = np.zeros(size, np.int64)
-        self._items = np.zeros(2 * n + n // 4 + 4096, np.int32)
+        self._items = np.zeros(2 * n + 4096, np.int32)
         back = np.linalg.inv(self._shear)
         low = np.array([f - p for f, p in zip(domain.first, self._pilot, strict=True)], float)
         high = np.array([b - p + 1 for b, p in zip(domain.last, self._pilot, strict=True)], float)
