@@ -41,7 +41,7 @@ from kng.core.encoding import Encoding
 from kng.core.plan import Certificate, DensityPlan, NoisePlan
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.protocols import Norm, Point, Source
+from kng.core.protocols import Norm, PlaneLoss, Point, Source
 from kng.core.smoothing import Smoothing
 from kng.data import open_source
 from kng.domains import Box, WholeSpace
@@ -81,6 +81,11 @@ class Setting:
     last: Point
     records_per_person: int = 1
     norm: Norm = field(default_factory=LInf)
+
+    @property
+    def first(self) -> Point:
+        """The least record."""
+        return (0,) * len(self.last)
 
     def problem(self, n: int, domain: Any = None) -> Problem:
         """Return the problem for n records (n matters under replace-one only)."""
@@ -186,8 +191,10 @@ def points(plan: DensityPlan) -> Iterator[Point]:
 def exponents(plan: DensityPlan, dataset: Dataset) -> list[Fraction]:
     """Return gamma at every lattice point, exactly, from the production field and plan."""
     scores = field_of(plan, dataset)
+    # Fields of a location score a number; those of a plane score a point, also in one coordinate.
+    on_a_line = plan.domain.dim == 1 and not isinstance(plan.problem.loss, PlaneLoss)
     return [
-        plan.exponent(theta, scores.score(theta[0] if len(theta) == 1 else theta))
+        plan.exponent(theta, scores.score(theta[0] if on_a_line else theta))
         for theta in points(plan)
     ]
 
@@ -341,8 +348,9 @@ def climb(
     def moved(old: Record, others: Sequence[Record]) -> Record:
         j = rng.randrange(len(old))
         near = rng.choice(others)[j] + rng.choice((-1, 0, 1))
-        target = rng.choice((0, setting.last[j], near, rng.randrange(setting.last[j] + 1)))
-        target = min(max(target, 0), setting.last[j])
+        low, high = setting.first[j], setting.last[j]
+        target = rng.choice((low, high, near, rng.randint(low, high)))
+        target = min(max(target, low), high)
         return (*old[:j], target, *old[j + 1 :])
 
     common, (x, y) = list(start[0][:-1]), (start[0][-1], start[1][-1])

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from estimators.fitting import BOTH, PAIRS, model
+from estimators.fitting import EACH, PAIRS, model
 from hypothesis import settings
 
 import kng
@@ -37,7 +37,7 @@ def compiled():
     """Compile the loops that read tables once: their compiler writes to a log of its own."""
     X, y = np.zeros((4, 2)), np.zeros(4)
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
-    for way in BOTH:
+    for way in EACH:
         for bounds in (PAIRS[2], ([-1, -0.3], [1, 0.3])):
             for table in (X, np.asfortranarray(X), X.tolist(), frame, pd.DataFrame(X)):
                 model(way, bounds_X=bounds).fit(table, y)

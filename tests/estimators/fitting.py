@@ -1,4 +1,4 @@
-"""How the tests here fit: two estimators, all of their mechanisms, and some public numbers."""
+"""How the tests here fit: three estimators, all of their mechanisms, and some public numbers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ WAYS: dict[str, tuple[type, dict[str, Any]]] = {
     "linear objective": (kng.LinearRegression, {"coef_bound": 3, "mechanism": "objective"}),
     "huber": (kng.HuberRegressor, {"threshold": 0.5}),
     "huber ball": (kng.HuberRegressor, {"threshold": 0.5, "coef_bound": 3}),
+    "quantile": (kng.QuantileRegressor, {}),
+    "quantile exponential": (kng.QuantileRegressor, {"mechanism": "exponential"}),
 }
-BOTH = ["linear", "huber"]
+EACH = ["linear", "huber", "quantile"]
 # The exponential mechanism weighs the loss and has no norm; KNG on a ball has one.
 NORMED = [
     (way, norm)
     for way in WAYS
     for norm in ("linf", "l2", "l1")
-    if way != "linear exponential" and (way != "linear ball kng" or norm == "linf")
+    if not way.startswith("quantile")  # norms of its own, and a test of its own
+    and way != "linear exponential"
+    and (way != "linear ball kng" or norm == "linf")
 ]
 # One pair for all columns does not say how many there are, which a list of rows needs.
 PAIRS = {n: ([-1] * n, [1] * n) for n in range(1, 13)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from estimators.fitting import BOTH, WAYS, model, table
+from estimators.fitting import EACH, WAYS, model, table
 
 import kng
 from kng.core.errors import SchemaError
@@ -60,7 +60,7 @@ def test_a_frame_and_an_array_give_the_same_coefficients(way):
     assert np.array_equal(by_frame.coef_, by_array.coef_)
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_coefficients_follow_the_columns_of_the_frame(way):
     X, y = frame(400)
     options = {"bounds_X": BOUNDS, "epsilon": 500}
@@ -69,7 +69,7 @@ def test_coefficients_follow_the_columns_of_the_frame(way):
     assert np.allclose(one.coef_, other.coef_[::-1], atol=0.02)
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize(
     ("bounds", "named"),
     [
@@ -88,7 +88,7 @@ def test_names_that_do_not_match_are_refused_by_name(way, bounds, named, ledger)
     assert ledger.spent == 0
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_one_named_column_does_not_stand_for_all(way, ledger):
     # A single plain pair is spread over the columns; a single named one must not be.
     X, y = frame()
@@ -98,7 +98,7 @@ def test_one_named_column_does_not_stand_for_all(way, ledger):
     assert ledger.spent == 1
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("X", ["array", "list", "numbered frame"])
 def test_named_bounds_need_named_columns(way, X, ledger):
     data, y = frame()
@@ -112,7 +112,7 @@ def test_named_bounds_need_named_columns(way, X, ledger):
     assert ledger.spent == 0
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_predict_checks_the_order_of_the_columns(way):
     X, y = frame()
     fitted = model(way).fit(X, y)
@@ -125,7 +125,7 @@ def test_predict_checks_the_order_of_the_columns(way):
         fitted.predict(X[NAMES[:2]])
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_predict_warns_where_names_are_lost(way):
     X, y = frame()
     fitted = model(way).fit(X, y)
@@ -133,7 +133,7 @@ def test_predict_warns_where_names_are_lost(way):
         fitted.predict(X.to_numpy())
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("width", [1, 2, 4])
 def test_predict_checks_the_width(way, width):
     X, y = frame()
@@ -144,7 +144,7 @@ def test_predict_checks_the_width(way, width):
         fitted.predict(np.zeros(3))
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_index_labels_do_not_matter(way):
     X, y = frame()
     expected = model(way, random_state=1).fit(X, y).release_
@@ -154,7 +154,7 @@ def test_index_labels_do_not_matter(way):
         assert fitted.release_ == expected
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("name", ["columns", "dtype", "shape", "column_names", "a, b", "", "<b>"])
 def test_columns_may_have_any_name(way, name, ledger):
     X, y = frame()
@@ -167,7 +167,7 @@ def test_columns_may_have_any_name(way, name, ledger):
     assert "<b><b>" not in fitted.release_._repr_html_()
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_two_columns_of_one_name_are_refused_before_the_charge(way, ledger):
     X, y = frame()
     twice = X.set_axis(["age", "age", "area"], axis=1)

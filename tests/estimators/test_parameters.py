@@ -10,13 +10,13 @@ import sys
 
 import numpy as np
 import pytest
-from estimators.fitting import BOTH, WAYS, model, table
+from estimators.fitting import EACH, WAYS, model, table
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import kng
 
-KINDS = [kng.LinearRegression, kng.HuberRegressor]
+KINDS = [kng.LinearRegression, kng.HuberRegressor, kng.QuantileRegressor]
 SHARED = {
     "epsilon": None,
     "bounds_X": None,
@@ -45,6 +45,8 @@ def test_the_arguments_are_those_of_the_contract_with_their_defaults(kind):
     expected = dict(SHARED)
     if kind is kng.HuberRegressor:
         expected["threshold"] = None
+    if kind is kng.QuantileRegressor:
+        expected["quantile"] = 0.5
     assert kind().get_params() == expected
 
 
@@ -82,7 +84,7 @@ def test_a_copy_draws_the_same_coefficients(way, how):
     assert made.fit(X, y).release_ == other.fit(X, y).release_
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("how", ["copy", "deepcopy", "pickle"])
 def test_a_copy_of_a_fitted_model_predicts_alike(way, how, ledger):
     X, y = table()
@@ -93,7 +95,7 @@ def test_a_copy_of_a_fitted_model_predicts_alike(way, how, ledger):
     assert ledger.spent == 1, "copying spends nothing"
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_a_clone_of_a_fitted_model_knows_nothing(way):
     X, y = table()
     other = clone(model(way).fit(X, y))
@@ -103,7 +105,7 @@ def test_a_clone_of_a_fitted_model_knows_nothing(way):
 
 
 @pytest.mark.parametrize("how", COPIES)
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_a_copy_charges_the_same_account(way, how, ledger):
     X, y = table()
     made = model(way, epsilon="0.1", ledger=ledger)
@@ -133,7 +135,7 @@ def test_a_fitted_model_can_be_read_by_another_process(books, ledger):
     assert done.stdout.strip() == f"{fitted.coef_.tolist()} True"
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_fitting_leaves_the_parameters_alone(way, ledger):
     X, y = table()
     bounds = (np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
@@ -147,7 +149,7 @@ def test_fitting_leaves_the_parameters_alone(way, ledger):
     assert bounds[1].tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("bad", [{"epsilon": -1}, {"bounds_X": None}, {"sampler": "?"}])
 def test_a_refused_fit_leaves_the_model_unfitted(way, bad):
     X, y = table()
@@ -168,7 +170,7 @@ def test_a_second_fit_replaces_the_first(way):
     assert made.release_ == model(way, random_state=1).fit(X, y).release_
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_the_model_shows_itself(way, ledger):
     made = model(way, ledger=ledger)
     assert "epsilon=1" in repr(made)
@@ -202,7 +204,7 @@ def test_a_clone_of_an_unseeded_model_takes_bits_of_its_own(way):
     assert made.fit(X, y).release_.integers != clone(made).fit(X, y).release_.integers
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("bad", [{"epsilon": 99}, {"epsilon": -1}, {"bounds_X": None}])
 def test_a_refused_fit_does_not_lose_what_an_earlier_one_paid_for(way, bad, books):
     X, y = table()
@@ -217,7 +219,7 @@ def test_a_refused_fit_does_not_lose_what_an_earlier_one_paid_for(way, bad, book
     assert account.spent == 1
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_tags_say_what_privacy_means_for_scikit_learn(way):
     plain, seeded = (model(way, random_state=seed).__sklearn_tags__() for seed in (None, 1))
     assert plain.non_deterministic

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from estimators.fitting import BOTH, PAIRS, WAYS, WatchedNumber, model, table, watched
+from estimators.fitting import EACH, PAIRS, WAYS, WatchedNumber, model, table, watched
 
 import kng
 from kng.core.errors import BudgetError
@@ -115,7 +115,7 @@ def test_no_records_are_answered(way, nobody, ledger):
     assert (ledger.spent, ledger.neighbours) == (1, "add-remove")
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_no_records_are_refused_where_their_number_is_public(way, ledger):
     for X in (np.empty((0, 3)), pd.DataFrame({"a": [], "b": [], "c": []})):
         with pytest.raises(ValueError, match=r"minimum of 1|at least one"):

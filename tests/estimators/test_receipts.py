@@ -12,6 +12,7 @@ from estimators.fitting import WAYS, model, table
 
 import kng
 from kng.core.privacy import Assumption, Guarantee
+from kng.core.smoothing import EXTRA_RANGE
 
 DRAWN_BY = {
     "linear": ("kng", "affine"),
@@ -20,19 +21,27 @@ DRAWN_BY = {
     "linear objective": ("objective", "perturbed"),
     "huber": ("objective", "perturbed"),
     "huber ball": ("objective", "perturbed"),
+    "quantile": ("kng", "branch-and-bound"),
+    "quantile exponential": ("exponential", "branch-and-bound"),
 }
+# The one that draws in whole numbers.
+EXACT = {"branch-and-bound"}
 # The two that reject until they accept have no public bound on their time; a solver has one.
 UNBOUNDED = {"affine", "gaussian"}
 CHAINED = [way for way, (_, sampler) in DRAWN_BY.items() if sampler in UNBOUNDED]
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_unseeded_fit_is_ideal(way):
+def test_an_unseeded_fit_is_ideal_or_exact(way):
     release = model(way).fit(*table()).release_
     mechanism, sampler = DRAWN_BY[way]
     assert (release.mechanism, release.sampler) == (mechanism, sampler)
-    assert release.guarantee is Guarantee.IDEAL
-    expected = {Assumption.RANDOM_BITS, Assumption.UNSEEN_CLOCK, Assumption.REAL_ARITHMETIC}
+    expected = {Assumption.RANDOM_BITS, Assumption.UNSEEN_CLOCK}
+    if sampler in EXACT:
+        assert release.guarantee is Guarantee.EXACT
+    else:
+        assert release.guarantee is Guarantee.IDEAL
+        expected.add(Assumption.REAL_ARITHMETIC)
     if sampler in UNBOUNDED:
         expected.add(Assumption.UNBOUNDED_TIME)
     assert set(release.assumptions) == expected
@@ -102,7 +111,8 @@ def test_epsilon_is_the_one_that_was_written(way, epsilon):
     assert release.epsilon == float(Fraction(str(epsilon)))
     # Density mechanisms have a bounded range, noise does not.
     once = release.mechanism in {"kng", "exponential"}
-    assert release.event.width == release.event.epsilon * (1 if once else 2)
+    smoothed = EXTRA_RANGE if release.sampler in EXACT else 0
+    assert release.event.width == release.event.epsilon * (1 if once else 2) + smoothed
 
 
 def again(release: kng.Release) -> kng.Release:
@@ -138,7 +148,8 @@ def test_the_receipt_shows_itself(way):
     release = model(way).fit(*table()).release_
     shown = repr(release)
     mechanism, sampler = DRAWN_BY[way]
-    for fact in (f"{mechanism} mechanism", f"{sampler} sampler", "ideal", "intercept: ", "x1: "):
+    tier = "exact" if sampler in EXACT else "ideal"
+    for fact in (f"{mechanism} mechanism", f"{sampler} sampler", tier, "intercept: ", "x1: "):
         assert fact in shown
     assert all(a.meaning in shown for a in release.assumptions)
     assert "<table" in release._repr_html_()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from estimators.fitting import BOTH, WAYS, model, table, watched
+from estimators.fitting import EACH, WAYS, model, table, watched
 from scipy import sparse
 
 import kng
@@ -53,7 +53,7 @@ NOT_NUMBERS = [
 NOT_POSITIVE = [0, -1, -0.0, *NOT_NUMBERS]
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("epsilon", [*NOT_POSITIVE, None, ...])
 def test_epsilon(way, epsilon, ledger):
     ours(refused(way, ledger, "epsilon", epsilon=epsilon))
@@ -91,19 +91,19 @@ NOT_BOUNDS = [
 ]
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("bounds", NOT_BOUNDS)
 def test_bounds_of_the_covariates(way, bounds, ledger):
     ours(refused(way, ledger, "bounds_X", bounds_X=bounds))
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("bounds", NOT_BOUNDS)
 def test_bounds_of_the_response(way, bounds, ledger):
     ours(refused(way, ledger, "bounds_y", bounds_y=bounds))
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("bounds", [None, ...])
 def test_missing_bounds(way, bounds, ledger):
     error = refused(way, ledger, "bounds_X is missing", bounds_X=bounds)
@@ -113,7 +113,7 @@ def test_missing_bounds(way, bounds, ledger):
         assert "never read from the data" in str(error)
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("columns", [3, 5])
 def test_another_number_of_bounds(way, columns, ledger):
     bounds = ([-1] * columns, [1] * columns)
@@ -122,7 +122,7 @@ def test_another_number_of_bounds(way, columns, ledger):
     ours(refused(way, ledger, "bounds_y", bounds_y=bounds))
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("name", ["mechanism", "norm", "neighbours"])
 @pytest.mark.parametrize("value", ["magic", "", None, 3, ["kng"]])
 def test_words_that_are_none_of_the_choices(way, name, value, ledger):
@@ -188,32 +188,32 @@ def test_a_ledger_books_no_seed(way, seed, ledger):
     ours(refused(way, ledger, "random_state", random_state=seed))
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("seed", [-1, 1.5, "7", [1], True])
 def test_seeds_that_are_none(way, seed, ledger):
     ours(refused(way, ledger, "random_state", random_state=seed))
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("value", [1, 0, None, "yes", []])
 def test_fit_intercept(way, value, ledger):
     ours(refused(way, ledger, "fit_intercept", fit_intercept=value))
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("k", [0, -1, 1.5, math.nan, "x", None])
 def test_records_per_person(way, k, ledger):
     ours(refused(way, ledger, "records_per_person", records_per_person=k))
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_n_max(way, ledger):
     ours(refused(way, ledger, "n_max", n_max=100))
     for n_max in (0, -1, 1.5, "x"):
         ours(refused(way, ledger, "n_max", n_max=n_max, neighbours="add-remove"))
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_another_promise_than_the_account_keeps(way, books):
     journal: list[str] = []
     X, y = (watched(part, journal) for part in table())
@@ -224,7 +224,7 @@ def test_another_promise_than_the_account_keeps(way, books):
     assert (ledger.spent, journal) == (0, [])
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("value", [5, object(), [], {}])
 def test_ledgers_that_are_none(way, value):
     with pytest.raises(kng.KngError, match="ledger"):
@@ -261,7 +261,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_shapes_of_the_covariates(way, shape, relation, ledger):
@@ -276,7 +276,7 @@ def test_shapes_of_the_covariates(way, shape, relation, ledger):
 COUNTED = [name for name in SHAPES if name not in {"no records", "text"}]
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("shape", COUNTED)
 def test_no_error_tells_a_private_number_of_records(way, shape):
     X = SHAPES[shape]
@@ -302,7 +302,7 @@ RESPONSES = {
 }
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("shape", RESPONSES)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_shapes_of_the_response(way, shape, relation, ledger):
@@ -316,14 +316,14 @@ def test_shapes_of_the_response(way, shape, relation, ledger):
         assert not any(n in str(caught.value) for n in ("39", "40", "41"))
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_a_missing_response(way, ledger):
     with pytest.raises(ValueError, match=r"\by\b"):
         model(way, ledger=ledger).fit(table()[0], None)
     assert ledger.spent == 0
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_a_response_of_one_column_is_read_with_the_usual_warning(way, ledger):
     from sklearn.exceptions import DataConversionWarning
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract.hostile import CELLS
-from estimators.fitting import BOTH, PAIRS, WAYS, model, table
+from estimators.fitting import EACH, PAIRS, WAYS, model, table
 from estimators.outlets import outlet
 from sklearn.exceptions import NotFittedError
 
@@ -23,6 +23,7 @@ from kng.core.bits import SystemBits
 from kng.core.errors import PrivateZoneError
 from kng.data import MemorySource
 from kng.samplers.affine import Affine
+from kng.samplers.branch_and_bound import BranchAndBound
 from kng.samplers.perturbed import Perturbed
 
 SECRET = "patient 4711 earns 98765"
@@ -83,7 +84,7 @@ def test_nothing_but_the_coefficients_leaves_an_array(way, relation, capfd, capl
         assert outlet(made, X[:0], y[:0], capfd, caplog) == expected
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("kind", ["array", "list", "frame"])
 def test_nothing_but_the_coefficients_leaves_objects(way, relation, kind, capfd, caplog):
@@ -94,7 +95,7 @@ def test_nothing_but_the_coefficients_leaves_objects(way, relation, kind, capfd,
         assert outlet(made, changed_X, changed_y, capfd, caplog) == expected
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_cells_that_hold_several_things_are_missing(way, capfd, caplog):
     X, y = (part.astype(object) for part in table())
     made = model(way, random_state=5)
@@ -108,7 +109,7 @@ def test_cells_that_hold_several_things_are_missing(way, capfd, caplog):
         assert outlet(made, X, changed, capfd, caplog) == expected
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("row", [[], [1.0], [1.0, 2.0, 3.0], None, 5.0, "ab", [[1.0], [2.0]]])
 def test_a_row_of_another_width_is_missing(way, row, capfd, caplog):
     # In an array there is none; in a list of rows one record must not decide about an error.
@@ -120,7 +121,7 @@ def test_a_row_of_another_width_is_missing(way, row, capfd, caplog):
         assert outlet(made, changed, y, capfd, caplog) == expected
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_columns_of_any_kind_are_read(way, capfd, caplog):
     X, y = table(4)
     made = model(way, random_state=5)
@@ -144,7 +145,7 @@ def test_columns_of_any_kind_are_read(way, capfd, caplog):
         assert left["receipt"]["size"] == expected["receipt"]["size"]
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("beside", ["Int64", "boolean", "category", "float64"])
 def test_a_category_that_is_no_number_is_missing(way, beside):
     # Beside a nullable column scikit-learn would convert all columns, and raise on what they hold.
@@ -157,7 +158,7 @@ def test_a_category_that_is_no_number_is_missing(way, beside):
         assert model(way, random_state=1).fit(X, y).release_ == expected
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_masked_cells_are_missing(way):
     X, y = table()
     hidden = np.zeros(X.shape, dtype=bool)
@@ -170,7 +171,7 @@ def test_masked_cells_are_missing(way):
     assert model(way, random_state=5).fit(X, np.ma.array(y, mask=gone)).release_ == expected
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_hostile_records_are_answered_and_charged_once(way, relation, ledger):
     for cell in ("text", None, np.nan, np.inf, 1e308, 10**400):
@@ -229,7 +230,7 @@ def test_the_caller_s_data_are_not_modified(way, order, dtype):
     model(way).fit(X, y)
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_a_frame_is_not_modified(way):
     X, y = table()
     frame = pd.DataFrame(with_cell(X, (0, 0), "text"), columns=["a", "b"])
@@ -279,7 +280,7 @@ def failed(way: str, ledger: Any) -> PrivateZoneError:
     return caught.value
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_a_failure_while_reading_keeps_the_charge_and_says_nothing(way, books, monkeypatch, capfd):
     told = set()
     for at, failure in enumerate(FAILURES):
@@ -296,19 +297,20 @@ def test_a_failure_while_reading_keeps_the_charge_and_says_nothing(way, books, m
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_a_failure_while_drawing_keeps_the_charge_and_says_nothing(way, ledger, monkeypatch):
     def fail(*_: Any) -> Any:
         raise AssertionError(SECRET)
 
     monkeypatch.setattr(Affine, "draw", fail)
     monkeypatch.setattr(Perturbed, "draw", fail)
+    monkeypatch.setattr(BranchAndBound, "draw", fail)
     error = failed(way, ledger)
     assert SECRET not in "".join(traceback.format_exception(error))
     assert ledger.spent == 1
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_a_failed_fit_leaves_no_frame_alive_and_no_model(way, monkeypatch):
     class Record:
         """Something a reader holds while it fails."""
@@ -328,7 +330,7 @@ def test_a_failed_fit_leaves_no_frame_alive_and_no_model(way, monkeypatch):
     assert not hasattr(made, "release_")
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_after_a_failed_fit_a_model_is_not_fitted(way, monkeypatch):
     monkeypatch.setattr(MemorySource, "batches", lambda self: plain())
     made = model(way)
@@ -338,7 +340,7 @@ def test_after_a_failed_fit_a_model_is_not_fitted(way, monkeypatch):
         made.predict(table()[0])
 
 
-@pytest.mark.parametrize("way", BOTH)
+@pytest.mark.parametrize("way", EACH)
 def test_an_interrupt_passes_and_keeps_the_charge(way, ledger, monkeypatch):
     def interrupted(self: Any) -> Any:
         raise KeyboardInterrupt

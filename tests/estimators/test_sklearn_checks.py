@@ -32,18 +32,38 @@ BALL = kng.LinearRegression(
     epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), coef_bound=200, random_state=0
 )
 HUBER = kng.HuberRegressor(epsilon=100, threshold=1, bounds_X=(-10, 10), random_state=0)
+# Five coefficients of 150 records take branch and bound the longer the larger epsilon is.
+QUANTILE = kng.QuantileRegressor(
+    epsilon=0.1, bounds_X=(-10, 10), bounds_y=(-10, 10), random_state=0
+)
+CHAIN = kng.QuantileRegressor(
+    epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), sampler="hit-and-run", random_state=0
+)
+
+# Checks with more than four columns: no certified sampler draws more than five coefficients, and
+# that is said before the charge. The chain, which is taken by name, passes each of them.
+TOO_WIDE = "fits {} columns and an intercept; branch and bound draws five coefficients at most."
+WIDE_CHECKS = {
+    "check_estimators_dtypes": TOO_WIDE.format(5),
+    "check_fit2d_1sample": TOO_WIDE.format(10),
+    "check_regressor_data_not_an_array": TOO_WIDE.format(10),
+    "check_regressors_int": TOO_WIDE.format(10),
+}
 
 
-def argued(_: Any) -> dict[str, str]:
-    return EXPECTED_FAILURES
+def argued(estimator: Any) -> dict[str, str]:
+    certified = isinstance(estimator, kng.QuantileRegressor) and estimator.sampler == "auto"
+    return EXPECTED_FAILURES | (WIDE_CHECKS if certified else {})
 
 
-@parametrize_with_checks([LINEAR, BALL, HUBER], expected_failed_checks=argued)
+@parametrize_with_checks([LINEAR, BALL, HUBER, QUANTILE, CHAIN], expected_failed_checks=argued)
 def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", [LINEAR, BALL, HUBER], ids=["linear", "ball", "huber"])
+@pytest.mark.parametrize(
+    "estimator", [LINEAR, BALL, HUBER, CHAIN], ids=["linear", "ball", "huber", "chain"]
+)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("memmap", [False, True])
 def test_training_on_rows_whose_width_is_stated(estimator, dtype, memmap):
@@ -52,7 +72,8 @@ def test_training_on_rows_whose_width_is_stated(estimator, dtype, memmap):
 
         def __sklearn_tags__(self) -> Any:
             tags = super().__sklearn_tags__()
-            tags.regressor_tags.poor_score = False
+            # The chain's fixed number of steps does not reach the mode of a law this narrow.
+            tags.regressor_tags.poor_score = estimator is CHAIN
             return tags
 
     stated = Stated(**estimator.get_params())
