@@ -230,14 +230,16 @@ def scores(envelope: BoxEnvelope) -> Iterator[tuple[Point, Fraction]]:
             yield point, envelope._field.score_of(point, cover.exact(sums))
 
 
-def strict_points(rows, residual, shear, groups, levels, t, items, first, length, end, stack, sums):
+def strict_points(rows, residual, copies, *others):
     """Decide every record at single points with `<`."""
+    t, sums = others[3], others[-1]
+    times = copies if len(copies) else np.ones(len(rows))
     for m in range(len(t)):
         ahead = residual < rows.astype(np.float64) @ t[m]
         high = np.floor(residual[ahead] / cover_module.HIGH)
-        sums[m, :-2] = rows[ahead].sum(axis=0)
-        sums[m, -2] = high.sum()
-        sums[m, -1] = (residual[ahead] - high * cover_module.HIGH).sum()
+        sums[m, :-2] = times[ahead] @ rows[ahead].astype(np.float64)
+        sums[m, -2] = times[ahead] @ high
+        sums[m, -1] = times[ahead] @ (residual[ahead] - high * cover_module.HIGH)
 
 
 def strict_score(self: Any, theta: Point) -> Fraction:
