@@ -91,8 +91,9 @@ def _plane_samplers() -> tuple[Sampler, ...]:
 
 def _curved_samplers() -> tuple[Sampler, ...]:
     from kng.samplers.branch_and_bound import BranchAndBound
+    from kng.samplers.slices import Slices
 
-    return (BranchAndBound(),)
+    return (BranchAndBound(), Slices())
 
 
 def _regression_samplers(plan: CoefficientPlan | PerturbedPlan) -> tuple[Sampler, ...]:

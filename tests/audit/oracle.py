@@ -41,7 +41,7 @@ from kng.core.encoding import Encoding
 from kng.core.plan import Certificate, DensityPlan, NoisePlan
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.protocols import Norm, Point, Source
+from kng.core.protocols import CurvedLoss, Norm, Point, Source
 from kng.core.smoothing import Smoothing
 from kng.data import open_source
 from kng.domains import Box, WholeSpace
@@ -186,9 +186,9 @@ def points(plan: DensityPlan) -> Iterator[Point]:
 def exponents(plan: DensityPlan, dataset: Dataset) -> list[Fraction]:
     """Return gamma at every lattice point, exactly, from the production field and plan."""
     scores = field_of(plan, dataset)
+    line = len(plan.domain.first) == 1 and not isinstance(plan.problem.loss, CurvedLoss)
     return [
-        plan.exponent(theta, scores.score(theta[0] if len(theta) == 1 else theta))
-        for theta in points(plan)
+        plan.exponent(theta, scores.score(theta[0] if line else theta)) for theta in points(plan)
     ]
 
 

@@ -29,6 +29,7 @@ from kng.norms import L2, LInf
 from kng.release import certified
 from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound, envelope_of
 from kng.samplers.expansions import expand, width
+from kng.samplers.slices import Slices
 
 
 def plan_of(
@@ -60,7 +61,9 @@ def field_of(plan: DensityPlan, x):
 def cloud(last: Point, n: int, seed: int = 0):
     """Return points around the middle, a sixth of them equal."""
     rng = np.random.default_rng(seed)
-    x = np.array(last) * (0.45 + 0.2 * rng.normal(size=(n, len(last))) * [1.0, *([0.4] * (len(last) - 1))])
+    x = np.array(last) * (
+        0.45 + 0.2 * rng.normal(size=(n, len(last))) * [1.0, *([0.4] * (len(last) - 1))]
+    )
     x[: n // 6] = np.array(last) // 3
     return x
 
@@ -101,7 +104,7 @@ def test_the_law_is_the_stated_one(case):
     plan = plan_of(**CASES[case])
     field = field_of(plan, cloud(plan.domain.last, 30))
     gammas = exponents(plan, field)
-    found = draws(envelope_of(plan, field), 5000)
+    found = draws(envelope_of(plan, field), 3000)
     assert p_value(found, law_of(gammas)) > ALARM
     assert p_value(found, law_of(gammas, 1.2)) < ALARM
 
@@ -138,3 +141,109 @@ def test_boxes_cover_the_domain_once_and_their_bounds_hold(case, n, seed, target
             assert len(inside) == len(points)
             assert all(gammas[k] <= upper for k in inside)
     assert sorted(seen) == sorted(gammas)
+
+
+def test_every_short_tape_of_one_attempt():
+    plan = plan_of((2, 2), epsilon=2, records=3)
+    field = field_of(plan, np.array([[0, 0], [0, 1], [2, 1]]))
+    envelope = envelope_of(plan, field)
+    found = enumerate_tapes(envelope.attempt, 30_000)
+    gammas = exponents(plan, field)
+    least = Fraction(envelope._least, 16)
+
+    def law(rate: Fraction):
+        with ctx.workprec(PRECISION):
+            scale = arb(2) ** envelope._scale / arb(envelope._cumulative[-1])
+            law = {k: (-ball(rate * (g - least))).exp() * scale for k, g in gammas.items()}
+            law[None] = arb(1) - sum(law.values(), arb(0))
+        return law
+
+    assert found.unresolved < Fraction(1, 20), float(found.unresolved)
+    assert found.escapes(law(Fraction(1))) == []
+    assert found.escapes(law(Fraction(6, 5))) != []
+
+
+DATA = {
+    "none": lambda rng: np.empty((0, 3)),
+    "one": lambda rng: np.full((1, 3), 0.2),
+    "equal": lambda rng: np.full((150, 3), 0.2),
+    "in a corner": lambda rng: np.full((1000, 3), 1e9),
+    "on a line": lambda rng: np.outer(rng.normal(size=300), [1e5, 1e5, 1e5]) + 2**19,
+    "half equal": lambda rng: np.where(
+        rng.random((500, 1)) < 0.6, 2.0**18, 2**20 * rng.random((500, 3))
+    ),
+    "missing": lambda rng: np.full((20, 3), np.nan),
+    "integers": lambda rng: 2**18 * rng.integers(0, 4, (400, 3)),
+}
+
+
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("mechanism", [KNG(), Exponential()], ids=["kng", "exponential"])
+def test_degenerate_data_do_not_stall(data, mechanism):
+    plan = plan_of((2**20,) * 3, mechanism=mechanism, adding=True)
+    field = field_of(plan, DATA[data](np.random.default_rng(1)))
+    assert plan.domain.contains(BranchAndBound().draw(plan, field, SeededBits(1)))
+
+
+def test_where_most_records_agree_their_point_is_the_answer():
+    plan = plan_of((2**20,) * 3, records=2000)
+    x = np.where(np.arange(2000)[:, None] < 1500, 2.0**18, [2.0**20, 2.0**19, 5.0])
+    field = field_of(plan, x)
+    assert field.score((2**18,) * 3) == 0
+    assert BranchAndBound().draw(plan, field, SeededBits(1)) == (2**18,) * 3
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+@pytest.mark.parametrize("radius", [0.5, 3.0, 40.0])
+def test_expansions_hold_within_their_radius(d, radius):
+    rng = np.random.default_rng(d)
+    rows = np.rint(30 * rng.normal(size=(60, d)))
+    out, centre = np.zeros(width(d)), np.rint(5 * rng.normal(size=d))
+    expand(0, rows, np.empty(0), 0.0, centre, radius, out)
+    bend, opened, g = out[d + 1], out[d + 4], out[2 * d + 4 : 3 * d + 4]
+    hessian = out[4 * d + 4 :].reshape(d, d)
+    worst = 0.0
+    for _ in range(300):
+        step = rng.normal(size=d)
+        step *= radius * rng.random() / np.linalg.norm(step)
+        away = centre + step - rows
+        there = (away / np.linalg.norm(away, axis=1)[:, None]).sum(axis=0)
+        miss = np.linalg.norm(there - g - hessian @ step)
+        worst = max(worst, miss / (opened + bend * step @ step))
+    assert worst <= 1
+    assert d == 1 or radius < 1 or worst > 0.02
+
+
+def test_second_derivatives_of_unit_vectors_are_bounded_as_stated():
+    angle = np.linspace(0, np.pi, 10_001)
+    a, b = np.cos(angle), np.sin(angle)
+    sizes = np.abs(b) * np.sqrt(4 * a * a + b * b) / 2
+    assert 0.57735 < sizes.max() <= 0.5774
+
+
+def test_six_coordinates_and_other_norms_are_refused():
+    with pytest.raises(IncompatibleParts, match="hit-and-run"):
+        plan_of((8,) * 6)
+    with pytest.raises(IncompatibleParts, match="up to 8 columns"):
+        plan_of((8,) * 9, sampler="hit-and-run")
+    plan = plan_of((8, 8))
+    problem = plan.problem
+    with pytest.raises(IncompatibleParts, match="L2"):
+        KNG().plan(
+            Problem(
+                problem.loss, LInf(), problem.domain, problem.records, problem.answers, problem.unit
+            ),
+            Fraction(1),
+        )
+
+
+@pytest.mark.parametrize("mechanism", [KNG(), Exponential()], ids=["kng", "exponential"])
+def test_the_chain_on_slices_finds_the_same_law(mechanism):
+    plan = plan_of((24, 24), epsilon=4, mechanism=mechanism, records=12, sampler="hit-and-run")
+    field, bits = field_of(plan, cloud((24, 24), 12)), SeededBits(2)
+    exact = law_of(exponents(plan, field))
+    mean = np.array([sum(p * k[j] for k, p in exact.items()) for j in range(2)])
+    spread = np.sqrt([sum(p * (k[j] - mean[j]) ** 2 for k, p in exact.items()) for j in range(2)])
+    found = np.array([Slices().draw(plan, field, bits) for _ in range(25)])
+    assert np.all(np.abs(found.mean(axis=0) - mean) < 5 * spread / np.sqrt(25))
+    assert np.all(found.std(axis=0) > spread / 2)

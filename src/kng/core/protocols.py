@@ -246,8 +246,8 @@ class PlaneField(Protocol):
 class CurvedField(Protocol):
     """Records whose gradients are smooth in theta almost everywhere, in whole numbers.
 
-        distance   (theta - x) / ||theta - x||           rows x
-        huber      clip(x'theta - y, -bend, bend) x      rows x, response y
+    distance   (theta - x) / ||theta - x||           rows x
+    huber      clip(x'theta - y, -bend, bend) x      rows x, response y
     """
 
     @property

@@ -23,6 +23,7 @@ from kng.core.sensitivity import Constant
 # cannot be longer than 1, rounding of the root and the quotient included.
 STEPS = 2**25
 UNIT = 2**25
+_MOST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,10 @@ def _rows(source: Source, plans: Sequence[DensityPlan]) -> NDArray[np.float64]:
 
 
 def _refuse_fine(records: Encoding) -> None:
+    if len(records) > _MOST:
+        raise IncompatibleParts(
+            f"Distances are exact in up to {_MOST} columns, these are {len(records)}. Use fewer."
+        )
     if max(records.last) >= STEPS:
         raise IncompatibleParts(
             "Distances are exact up to 2**25 steps along each column; give a larger granularity."

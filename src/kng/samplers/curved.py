@@ -53,20 +53,19 @@ KIND, WEIGHS_VALUE, RATE, THRESHOLD, MOST, RECORDS, FACTS = 0, 1, 2, 3, 4, 5, 6
     cache=True,
     error_model="numpy",
 )
-def over_box(facts, x, t, half, reach, shear, frame, slack, found):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0914, PLR0915, PLR0917
+def over_box(facts, x, t, half, reach, shear, frame, slack, found):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
     """Bound the score over a box by an expansion; raise found[0], lower found[1].
 
     ``found[2]`` becomes the part of the gap that is due to what the expansion leaves out.
     """
     d = len(t)
     o, g, a, h = d + SCALARS, 2 * d + SCALARS, 3 * d + SCALARS, 4 * d + SCALARS
-    square, whole = 0.0, 0.0
+    square = 0.0
     step = np.empty(d)
     for j in range(d):
         step[j] = t[j] - x[j]
         away = abs(step[j]) + reach[j]
         square += away * away
-        whole += away
     far = math.sqrt(square)
     if far > x[d + RADIUS] * ROUNDING:
         return
@@ -99,18 +98,18 @@ def over_box(facts, x, t, half, reach, shear, frame, slack, found):  # type: ign
         found[2] = third + 2 * x[d + OPEN] * far
         return
     turned = np.zeros((d, d))  # H V
-    middle = np.zeros(d)
+    centred = np.zeros(d)
     for j in range(d):
-        middle[j] = x[g + j]
+        centred[j] = x[g + j]
         for k in range(d):
-            middle[j] += x[h + j * d + k] * step[k]
+            centred[j] += x[h + j * d + k] * step[k]
             for m in range(k + 1):
                 turned[j, k] += x[h + j * d + m] * shear[m, k]
     if facts[KIND] == DISTANCE:
         for k in range(d):
             y, w = 0.0, 0.0
             for j in range(d):
-                y += frame[j, k] * middle[j]
+                y += frame[j, k] * centred[j]
             for m in range(d):
                 along, lean = 0.0, 0.0
                 for j in range(d):
@@ -132,7 +131,7 @@ def over_box(facts, x, t, half, reach, shear, frame, slack, found):  # type: ign
             side = slack * abs(x[h + k * d])
             width = x[o + k] + abs(turned[k, 0]) * half[0]
             for j in range(d):
-                y += shear[j, k] * middle[j]
+                y += shear[j, k] * centred[j]
                 w += abs(shear[j, k]) * x[o + j]
                 length += abs(shear[j, k])
                 if j > 0:
@@ -148,8 +147,8 @@ def over_box(facts, x, t, half, reach, shear, frame, slack, found):  # type: ign
                     w += slack * abs(lean)
             least = max(least, (abs(y) / ROUNDING - w * ROUNDING) / length)
             width = (width + side) * ROUNDING
-            least = max(least, abs(middle[k]) / ROUNDING - width)
-            most = max(most, abs(middle[k]) * ROUNDING + width)
+            least = max(least, abs(centred[k]) / ROUNDING - width)
+            most = max(most, abs(centred[k]) * ROUNDING + width)
             out = max(out, x[o + k])
     found[0] = max(found[0], least)
     found[1] = min(found[1], most)
@@ -157,11 +156,11 @@ def over_box(facts, x, t, half, reach, shear, frame, slack, found):  # type: ign
 
 
 @njit(
-    "void(f8[::1], f8[:,::1], i8, f8[::1], f8[::1], f8[::1], f8[:,::1], f8, f8[::1])",
+    "void(f8[::1], f8[:,::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8, f8[::1])",
     cache=True,
     error_model="numpy",
 )
-def beyond(facts, table, pilots, t, half, reach, shear, slack, found):  # type: ignore[no-untyped-def]  # noqa: PLR0914, PLR0917
+def beyond(facts, table, curvatures, t, half, reach, shear, slack, found):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Raise found[0] to what rays from the pilot tell of a box; the largest radii come last."""
     d = len(t)
     o, g, h = d + SCALARS, 2 * d + SCALARS, 4 * d + SCALARS
@@ -172,7 +171,7 @@ def beyond(facts, table, pilots, t, half, reach, shear, slack, found):  # type: 
         total += abs(t[j]) + reach[j]
     centre, radius = math.sqrt(centre), math.sqrt(radius)
     near, far = (centre - radius) / ROUNDING, (centre + radius) * ROUNDING
-    for p in range(pilots):
+    for p in range(len(curvatures)):
         x = table[p]
         s = x[d + RADIUS]
         if s > near:
@@ -190,9 +189,10 @@ def beyond(facts, table, pilots, t, half, reach, shear, slack, found):  # type: 
             size += x[g + k] * x[g + k]
             out = max(out, x[o + k])
         bent = max(0.0, math.sqrt(max(0.0, middle)) * (1 - 2.0**-20) - sway) / far
+        bent = max(bent * bent, curvatures[p])
         if facts[KIND] != DISTANCE:
             out *= math.sqrt(d)
-        slope = s * bent * bent - math.sqrt(size) * ROUNDING - out - x[d + BEND] * s * s
+        slope = s * bent - math.sqrt(size) * ROUNDING - out - x[d + BEND] * s * s
         if facts[WEIGHS_VALUE] > 0:
             if slope > 0:
                 value = x[d + VALUE] * (1 - 2.0**-40) - facts[RECORDS] - math.sqrt(size) * s
@@ -205,13 +205,13 @@ def beyond(facts, table, pilots, t, half, reach, shear, slack, found):  # type: 
 
 
 @njit(
-    "void(f8[::1], f8[:,::1], i8, i8, f8[::1], f8[::1], f8[:,::1], f8[:,::1], f8, f8[::1])",
+    "void(f8[::1], f8[:,::1], f8[::1], i8, f8[::1], f8[::1], f8[:,::1], f8[:,::1], f8, f8[::1])",
     cache=True,
     error_model="numpy",
 )
-def bound(facts, table, pilots, used, t, half, shear, frame, slack, found):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+def bound(facts, table, curvatures, used, t, half, shear, frame, slack, found):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Write the best bounds on the score over a box, and what is due to its expansion."""
-    d = len(t)
+    d, pilots = len(t), len(curvatures)
     reach = np.empty(d)
     square = 0.0
     for j in range(d):
@@ -231,30 +231,30 @@ def bound(facts, table, pilots, used, t, half, shear, frame, slack, found):  # t
     if used >= pilots:
         over_box(facts, table[used], t, half, reach, shear, frame, slack, found)
         found[2] = min(found[2], left)
-    beyond(facts, table, pilots, t, half, reach, shear, slack, found)
+    beyond(facts, table, curvatures, t, half, reach, shear, slack, found)
 
 
 @njit(
-    "void(f8[::1], f8[:,::1], i8, i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1])",
+    "void(f8[::1], f8[:,::1], f8[::1], i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1])",
     cache=True,
     error_model="numpy",
 )
-def at_points(facts, table, pilots, used, t, shear, frame, least):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+def at_points(facts, table, curvatures, used, t, shear, frame, least):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Write lower bounds on the scores at single points of boxes."""
     found, half = np.zeros(3), np.zeros(t.shape[1])
     for m in range(len(t)):
-        bound(facts, table, pilots, used[m], t[m], half, shear, frame, 0.0, found)
+        bound(facts, table, curvatures, used[m], t[m], half, shear, frame, 0.0, found)
         least[m] = max(0.0, found[0])
 
 
 @njit(
-    "UniTuple(i8, 3)(f8[::1], f8[:,::1], f8[::1], f8[:,::1], i8, i8, i8[:,::1], f8[:,::1],"
+    "UniTuple(i8, 3)(f8[::1], f8[:,::1], f8[::1], f8[:,::1], f8[::1], i8, i8[:,::1], f8[:,::1],"
     " f8[:,::1], f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i8[::1], i8, i8, f8[::1], f8, i8)",
     cache=True,
     error_model="numpy",
 )
-def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0914, PLR0915, PLR0917
-    facts, rows, response, table, pilots, tabled, turn, shear, frame, walls, limits,
+def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
+    facts, rows, response, table, curvatures, tabled, turn, shear, frame, walls, limits,
     whole, real, heap, boxes, waiting, running, target, shift,
 ):  # fmt: skip
     """Halve or expand boxes until the target is certified or an array is full.
@@ -329,8 +329,18 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0914, PLR0915, 
             elif box > 0:
                 whole[box, 2 * d + USED] = whole[parent, 2 * d + USED]
             bound(
-                facts, table, pilots, whole[box, 2 * d + USED], t, half, shear, frame, slack, found
+                facts,
+                table,
+                curvatures,
+                whole[box, 2 * d + USED],
+                t,
+                half,
+                shear,
+                frame,
+                slack,
+                found,
             )
+            left_out = found[2]
             low, high = rate * found[0] / ROUNDING, rate * found[1] * ROUNDING
             if box > 0:  # what holds for the box around it holds for this one
                 low, high = max(low, real[parent, LOWER]), min(high, real[parent, UPPER])
@@ -352,17 +362,23 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0914, PLR0915, 
                     outside = True
             node[POINTS] = bits * math.log(2.0)
             node[LOWER], node[UPPER] = max(0.0, low), high
-            widest, cut = -1.0, -1
+            # Halving a side takes its share of the affine part, and of what the expansion leaves out.
+            widest, cut, square = -1.0, -1, 1e-300
+            for j in range(d):
+                for k in range(j + 1):
+                    square += (shear[k, j] * half[j]) ** 2
             x = table[whole[box, 2 * d + USED]]
             for j in range(d):
                 if half[j] > 0:
-                    wide = 0.0
+                    wide, length = 0.0, 0.0
                     for k in range(d):
                         along = 0.0
                         for m in range(j + 1):
                             along += x[4 * d + SCALARS + k * d + m] * shear[m, j]
                         wide += along * along
-                    wide = (math.sqrt(wide) + 1e-12 * facts[MOST] + 1e-300) * half[j]
+                        length += shear[k, j] * shear[k, j]
+                    wide = math.sqrt(wide) * half[j]
+                    wide += (left_out + 1e-300) * length * half[j] * half[j] / square
                     if not inside and high - low < 1.0:
                         wide = 0.0
                         for k in range(j + 1):
@@ -379,7 +395,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0914, PLR0915, 
             if own:
                 whole[box, 2 * d + OWN] = 2
             else:
-                wanted = rate * found[2] > least_wanted * gap and gap > 0
+                wanted = rate * found[2] > max(1.0, least_wanted * gap)
                 whole[box, 2 * d + OWN] = 1 if wanted or cut < 0 else 0
             if not inside:
                 gap, node[UPPER] = 700.0, np.inf

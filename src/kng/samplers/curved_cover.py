@@ -72,7 +72,7 @@ class CurvedCover:
         high = np.array([float(k) for k in domain.last])
         n = len(self._field.rows)
         if n == 0:
-            return np.floor((low + high) / 2)
+            return np.asarray(np.floor((low + high) / 2))
         part = self._field.guess(max(1, n // _SAMPLE))
         self._rows, self._response = self._field.rows, self._field.response
         best, size = part, np.inf
@@ -88,7 +88,7 @@ class CurvedCover:
             part = part - step if part is best else (part + best) / 2
             if np.abs(part - best).max() < 0.25:
                 break
-        return np.clip(np.rint(best), low, high)
+        return np.asarray(np.clip(np.rint(best), low, high))
 
     def _move(self, pilot: Array) -> None:
         """Count records from the pilot."""
@@ -100,9 +100,7 @@ class CurvedCover:
     def _at(self, centre: Array, radius: float) -> Array:
         """Return an expansion."""
         out = np.zeros(width(len(centre)))
-        expand(
-            self._kind, self._rows, self._response, self._facts[THRESHOLD], centre, radius, out
-        )
+        expand(self._kind, self._rows, self._response, self._facts[THRESHOLD], centre, radius, out)
         return out
 
     def _expansions(self) -> None:
@@ -111,7 +109,10 @@ class CurvedCover:
         sides = 2.0 ** self._boxes.whole[0, d : 2 * d]
         radius = np.linalg.norm(np.abs(self._boxes.shear) @ sides) + d
         table = [self._at(np.zeros(d), 2.0**j) for j in range(ceil(log2(radius)) + 1)]
-        self._pilots = self._tabled = len(table)
+        self._tabled = len(table)
+        hessians = np.array([x[4 * d + SCALARS :].reshape(d, d) for x in table])
+        least = np.linalg.eigvalsh(hessians)[:, 0]
+        self._curvatures = least - 2.0**-40 * np.abs(hessians).sum(axis=(1, 2))
         self._table = np.zeros((512, width(d)))
         self._table[: len(table)] = table
 
@@ -120,7 +121,7 @@ class CurvedCover:
         b = self._boxes
         while True:
             self._tabled, b.boxes, b.waiting = refine(
-                self._facts, self._rows, self._response, self._table, self._pilots, self._tabled,
+                self._facts, self._rows, self._response, self._table, self._curvatures, self._tabled,
                 b.turn, b.shear, self._frame, b.walls, b.limits, b.whole, b.real, b.heap,
                 b.boxes, b.waiting, self._running, target, SHIFT,
             )  # fmt: skip
@@ -164,7 +165,7 @@ class CurvedCover:
         least = np.zeros(len(t))
         used = self._boxes.whole[boxes, 2 * t.shape[1] + USED]
         at_points(
-            self._facts, self._table, self._pilots, used, t.astype(np.float64),
+            self._facts, self._table, self._curvatures, used, t.astype(np.float64),
             self._boxes.shear, self._frame, least,
         )  # fmt: skip
         return CurvedScores(self._field, least)
