@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
+from math import floor, isqrt, sqrt
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -57,7 +57,7 @@ class GeometricMedian:
     def value_sensitivity(self, records: Encoding, neighbours: Neighbours) -> Sensitivity:  # noqa: ARG002
         """Return the largest distance; distances are >= 0 and reach 0."""
         _refuse_fine(records)
-        return Constant(Fraction(isqrt(sum(k * k for k in records.last))))
+        return Constant(Fraction(floor(sqrt(sum(k * k for k in records.last)))))
 
     def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[Distances]:
         """Read the records once, for all plans."""
@@ -92,7 +92,7 @@ class Distances:
         gradient   || sum trunc( UNIT (theta - x) / r ) || / UNIT - #{r = 0},  not below 0
         value      sum floor(r),              r = ||theta - x|| in whole steps
 
-    The norm is rounded up to a multiple of 2**-64, which moves no difference of whole numbers.
+    The norm is rounded up to a multiple of 2**-89; steps of 1 survive that exactly.
     """
 
     rows: NDArray[np.float64]
