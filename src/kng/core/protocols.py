@@ -271,8 +271,13 @@ class CurvedField(Protocol):
         ...
 
     @property
+    def unit(self) -> Fraction:
+        """What a gradient of size one is worth in the score."""
+        ...
+
+    @property
     def most(self) -> float:
-        """A bound on the score of a gradient."""
+        """A bound on the size of the gradient."""
         ...
 
     @property

@@ -2,9 +2,18 @@
 
 from kng.losses.geometric_median import GeometricMedian
 from kng.losses.huber import Huber
+from kng.losses.huber_plane import HuberPlane
 from kng.losses.least_squares import LeastSquares
 from kng.losses.pinball import Pinball
 from kng.losses.quantile_plane import QuantilePlane
 from kng.losses.squared import Squared
 
-__all__ = ["GeometricMedian", "Huber", "LeastSquares", "Pinball", "QuantilePlane", "Squared"]
+__all__ = [
+    "GeometricMedian",
+    "Huber",
+    "HuberPlane",
+    "LeastSquares",
+    "Pinball",
+    "QuantilePlane",
+    "Squared",
+]

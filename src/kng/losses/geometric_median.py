@@ -97,6 +97,7 @@ class Distances:
 
     rows: NDArray[np.float64]
     weighed: Literal["gradient", "value"]
+    unit: ClassVar[Fraction] = Fraction(1)
     shape: ClassVar[Literal["distance", "huber"]] = "distance"
 
     @property

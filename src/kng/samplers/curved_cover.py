@@ -53,7 +53,7 @@ class CurvedCover:
         self._kind = DISTANCE if field.shape == "distance" else HUBER
         self._facts = np.zeros(FACTS)
         self._facts[KIND], self._facts[WEIGHS_VALUE] = self._kind, field.weighed == "value"
-        self._facts[RATE], self._facts[THRESHOLD] = float(rate), field.bend
+        self._facts[RATE], self._facts[THRESHOLD] = float(rate * field.unit), field.bend
         self._facts[RECORDS], self._facts[MOST] = n, field.most
         pilot = self._pilot(domain)
         self._rows = np.ascontiguousarray(field.rows)
@@ -168,7 +168,7 @@ class CurvedCover:
             self._facts, self._table, self._curvatures, used, t.astype(np.float64),
             self._boxes.shear, self._frame, least,
         )  # fmt: skip
-        return CurvedScores(self._field, least)
+        return CurvedScores(self._field, float(self._field.unit) * least)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,10 @@ DISTANCE, HUBER = 0, 1
 # and H row by row. VALUE is the summed loss at the centre, OPEN the number of open records.
 RADIUS, BEND, VALUE, OPEN, SCALARS = 0, 1, 2, 3, 4
 
-# Steps of unit vectors, as in the loss; and what rounding them, and adding up in float64, may move.
+# Steps of unit vectors, of clipped residuals and of covariates, as in the losses; and what rounding them, and adding up in float64, may move.
 UNIT = 2.0**25
+PSI = 2.0**24
+ENDS = 2.0**16
 FUZZ = 2.0**-24
 CHUNK = 4096
 # Half of sqrt(4/3), the largest second derivative of x / |x| at |x| = 1.
@@ -84,9 +86,50 @@ def expand_distances(rows, centre, radius, out):  # type: ignore[no-untyped-def]
 
 
 @njit("void(f8[:,::1], f8[::1], f8, f8[::1], f8, f8[::1])", cache=True, error_model="numpy")
-def expand_huber(rows, response, bend, centre, radius, out):  # type: ignore[no-untyped-def]
-    """Not reached for distances."""
-    out[rows.shape[1] + RADIUS] = radius
+def expand_huber(rows, response, bend, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    """Sum clip(r / bend, -1, 1) x, and as its derivative x x' times the slope of a chord.
+
+    Over the radius r moves by at most |x| radius. A residual that stays between the thresholds, or
+    beyond one, is its own chord; else the chord is moved to the middle of what it misses.
+    """
+    n, d = rows.shape
+    o, g, a, h = d + SCALARS, 2 * d + SCALARS, 3 * d + SCALARS, 4 * d + SCALARS
+    part = np.zeros(len(out))
+    for start in range(0, n, CHUNK):
+        part[:] = 0.0
+        for i in range(start, min(n, start + CHUNK)):
+            r, square = -response[i], 0.0
+            for j in range(d):
+                r += rows[i, j] * centre[j]
+                square += rows[i, j] * rows[i, j]
+            if radius == 0.0:
+                psi = np.trunc(min(max(r, -bend), bend) * (PSI / bend)) / PSI
+                for j in range(d):
+                    part[g + j] += psi * rows[i, j]
+                continue
+            move = math.sqrt(square) * radius * ROUNDING
+            low, high = min(max(r - move, -bend), bend), min(max(r + move, -bend), bend)
+            slope = (high - low) / (2.0 * move) if move > 0.0 else 0.0
+            middle, above, below = (high + low) / 2.0, 0.0, 0.0
+            if r - move < -bend < r + move:
+                miss = -bend - middle - slope * (-bend - r)
+                above, below = max(above, miss), min(below, miss)
+            if r - move < bend < r + move:
+                miss = bend - middle - slope * (bend - r)
+                above, below = max(above, miss), min(below, miss)
+            psi, miss, slope = (middle + (above + below) / 2.0) / bend, above - below, slope / bend
+            for j in range(d):
+                part[g + j] += psi * rows[i, j]
+                part[o + j] += miss / (2.0 * bend) * abs(rows[i, j])
+                for k in range(d):
+                    part[h + j * d + k] += slope * rows[i, j] * rows[i, k]
+        for m in range(o, len(out)):
+            out[m] += part[m]
+    for j in range(d):
+        out[a + j] = out[g + j]
+        # truncation and rounding of sums, or rounding alone at a single point
+        out[o + j] += n * ENDS * (2.0 * FUZZ if radius > 0.0 else 2.0**-36)
+        out[o + j] *= ROUNDING
 
 
 @njit(
