@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kng.core.design import Design
-from kng.core.errors import SpecError
+from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.lattice import Lattice, power_of_two_below
 from kng.core.problem import Problem
@@ -33,9 +33,11 @@ from kng.release import Answer, certified, release
 # bound in practice, and none that the sensitivity knows of.
 _FINE = 2**20
 # Half ranges of y that a coefficient may be worth under KNG unless coef_bound says otherwise, and
-# the most thresholds.
+# the most thresholds it may be.
 _REACH = 4
 _MOST = 2**12
+# Coefficients that are drawn in seconds.
+_DRAWN = 4
 
 
 class HuberRegressor(PrivateRegressor):
@@ -77,7 +79,7 @@ class HuberRegressor(PrivateRegressor):
         "auto" is the sup norm.
     sampler : {"auto", "perturbed", "branch-and-bound", "hit-and-run"}
         "perturbed" is the noise, then a convex solve. KNG is drawn by branch and bound for up to
-        five coefficients, the intercept among them; the Markov chain is taken only by name.
+        four coefficients, the intercept among them; the Markov chain is taken only by name.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
@@ -175,6 +177,12 @@ class HuberRegressor(PrivateRegressor):
         X, y = self._shapes(X, y)
         design = self._design(self.n_features_in_)
         resolved(ask.epsilon, None, design)
+        if design.dim > _DRAWN and self.sampler != "hit-and-run":
+            raise IncompatibleParts(
+                f"mechanism='kng' draws up to {_DRAWN} coefficients exactly, the intercept among "
+                f"them; these are {design.dim}. Use mechanism='objective', or name the Markov "
+                "chain sampler='hit-and-run'."
+            )
         answers = self._lattice(design)
         source = open_regression(X, y, design.records)
         unit, reach, d = ask.unit(source), answers.last[0] // 2, design.dim
@@ -211,8 +219,8 @@ class HuberRegressor(PrivateRegressor):
             )
         if not Fraction(1, 2**8) <= bound <= _MOST:
             raise SpecError(
-                f"mechanism='kng' needs coefficients within 1/256 to {_MOST} thresholds, got a bound "
-                f"of {show(bound)} thresholds. Give another coef_bound or threshold."
+                f"mechanism='kng' needs a bound on coefficients of 1/256 to {_MOST} thresholds, "
+                f"got {show(bound)}. Give another coef_bound or threshold."
             )
         # x't and y stay below 2**52 in whole numbers, and noise is far above a step.
         room = power_of_two_below(Fraction(2**34, 1) / (design.dim * (bound + 1)))

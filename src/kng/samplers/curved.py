@@ -362,7 +362,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                     outside = True
             node[POINTS] = bits * math.log(2.0)
             node[LOWER], node[UPPER] = max(0.0, low), high
-            # Halving a side takes its share of the affine part, and of what the expansion leaves out.
+            # Halving a side takes its share of the affine part, and of what is left out.
             widest, cut, square = -1.0, -1, 1e-300
             for j in range(d):
                 for k in range(j + 1):

@@ -121,8 +121,9 @@ class CurvedCover:
         b = self._boxes
         while True:
             self._tabled, b.boxes, b.waiting = refine(
-                self._facts, self._rows, self._response, self._table, self._curvatures, self._tabled,
-                b.turn, b.shear, self._frame, b.walls, b.limits, b.whole, b.real, b.heap,
+                self._facts, self._rows, self._response, self._table, self._curvatures,
+                self._tabled, b.turn, b.shear, self._frame, b.walls, b.limits, b.whole, b.real,
+                b.heap,
                 b.boxes, b.waiting, self._running, target, SHIFT,
             )  # fmt: skip
             if self._running[CERTAIN] >= target * self._running[ENVELOPE] or not b.waiting:

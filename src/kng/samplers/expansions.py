@@ -21,7 +21,8 @@ DISTANCE, HUBER = 0, 1
 # and H row by row. VALUE is the summed loss at the centre, OPEN the number of open records.
 RADIUS, BEND, VALUE, OPEN, SCALARS = 0, 1, 2, 3, 4
 
-# Steps of unit vectors, of clipped residuals and of covariates, as in the losses; and what rounding them, and adding up in float64, may move.
+# Steps of unit vectors, of clipped residuals and of covariates, as in the losses; and what rounding
+# them, and adding up in float64, may move.
 UNIT = 2.0**25
 PSI = 2.0**24
 ENDS = 2.0**16
@@ -38,7 +39,7 @@ def width(d: int) -> int:
 
 
 @njit("void(f8[:,::1], f8[::1], f8, f8[::1])", cache=True, error_model="numpy")
-def expand_distances(rows, centre, radius, out):  # type: ignore[no-untyped-def]
+def expand_distances(rows, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Sum unit vectors u = x / r and their derivatives (I - uu') / r.
 
     Where r >= 2 radius, the second derivative is at most sqrt(4/3) / (r - radius)^2.
@@ -137,7 +138,7 @@ def expand_huber(rows, response, bend, centre, radius, out):  # type: ignore[no-
     cache=True,
     error_model="numpy",
 )
-def expand(kind, rows, response, bend, centre, radius, out):  # type: ignore[no-untyped-def]
+def expand(kind, rows, response, bend, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Expand around a centre for all points within a radius; exactly, if the radius is 0."""
     d = rows.shape[1]
     out[:] = 0.0
