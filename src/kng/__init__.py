@@ -16,7 +16,7 @@ from kng.core.version import __version__
 if TYPE_CHECKING:
     from kng.core.errors import KngError
     from kng.core.released import Release
-    from kng.estimators import mean, median, quantile
+    from kng.estimators import geometric_median, mean, median, quantile
     from kng.estimators.huber import HuberRegressor
     from kng.estimators.linear import LinearRegression
     from kng.estimators.quantile_regression import QuantileRegressor
@@ -34,6 +34,7 @@ _HOMES = {
     "ObjectivePerturbation": "kng.mechanisms",
     "QuantileRegressor": "kng.estimators.quantile_regression",
     "Release": "kng.core.released",
+    "geometric_median": "kng.estimators",
     "mean": "kng.estimators",
     "median": "kng.estimators",
     "quantile": "kng.estimators",
@@ -51,6 +52,7 @@ __all__ = [
     "QuantileRegressor",
     "Release",
     "__version__",
+    "geometric_median",
     "mean",
     "median",
     "quantile",

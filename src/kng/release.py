@@ -19,7 +19,7 @@ from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, pr
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.plan import Certificate, DensityPlan, NoisePlan, event_of
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.protocols import Charge, Ledger, PlaneLoss, Point, Sampler, Source
+from kng.core.protocols import Charge, CurvedLoss, Ledger, PlaneLoss, Point, Sampler, Source
 from kng.core.regression import CoefficientPlan, PerturbedPlan, Plan
 from kng.core.released import Release
 from kng.core.version import __version__
@@ -72,6 +72,8 @@ def _samplers(plan: Plan) -> dict[str, Sampler]:
             serving = (Noise(),)
         case DensityPlan() if isinstance(plan.problem.loss, PlaneLoss):
             serving = _plane_samplers()
+        case DensityPlan() if isinstance(plan.problem.loss, CurvedLoss):
+            serving = _curved_samplers()
         case DensityPlan():
             serving = (Order(),)
         case PerturbedPlan() | CoefficientPlan():
@@ -85,6 +87,13 @@ def _plane_samplers() -> tuple[Sampler, ...]:
     from kng.samplers.chords import Chords
 
     return (BranchAndBound(), Chords())
+
+
+def _curved_samplers() -> tuple[Sampler, ...]:
+    from kng.samplers.branch_and_bound import BranchAndBound
+    from kng.samplers.slices import Slices
+
+    return (BranchAndBound(), Slices())
 
 
 def _regression_samplers(plan: CoefficientPlan | PerturbedPlan) -> tuple[Sampler, ...]:

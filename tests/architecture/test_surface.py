@@ -21,6 +21,7 @@ NAMES = [
     "QuantileRegressor",
     "Release",
     "__version__",
+    "geometric_median",
     "mean",
     "median",
     "quantile",

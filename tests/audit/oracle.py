@@ -41,7 +41,7 @@ from kng.core.encoding import Encoding
 from kng.core.plan import Certificate, DensityPlan, NoisePlan
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.protocols import Norm, PlaneLoss, Point, Source
+from kng.core.protocols import CurvedLoss, Norm, PlaneLoss, Point, Source
 from kng.core.smoothing import Smoothing
 from kng.data import open_source
 from kng.domains import Box, WholeSpace
@@ -191,8 +191,9 @@ def points(plan: DensityPlan) -> Iterator[Point]:
 def exponents(plan: DensityPlan, dataset: Dataset) -> list[Fraction]:
     """Return gamma at every lattice point, exactly, from the production field and plan."""
     scores = field_of(plan, dataset)
-    # Fields of a location score a number; those of a plane score a point, also in one coordinate.
-    on_a_line = plan.domain.dim == 1 and not isinstance(plan.problem.loss, PlaneLoss)
+    # Fields of a location score a number; other fields score a point, also in one coordinate.
+    loss = plan.problem.loss
+    on_a_line = plan.domain.dim == 1 and not isinstance(loss, PlaneLoss | CurvedLoss)
     return [
         plan.exponent(theta, scores.score(theta[0] if on_a_line else theta))
         for theta in points(plan)

@@ -129,3 +129,21 @@ def test_help_names_every_option(run, command):
         assert f"--{option} " in text
     assert ("--norm " in text) == (command == "mean")
     assert ("--q " in text) == (command == "quantile")
+
+
+@pytest.mark.parametrize(
+    "scale", [(), ("--scale", "bounds"), ("--scale", "age=1", "--scale", "income=50")]
+)
+def test_geometric_median_of_two_columns(run, ages, scale):
+    done = run(
+        *("geometric-median", ages, "--bounds", "age=0:120", "--bounds", "income=-1000:10000"),
+        *("--epsilon", "4", "--json", *scale),
+    )
+    assert done.code == 0, done.err
+    release = Release.from_json(done.out)
+    assert release.guarantee == "exact"
+    assert (
+        release.details["unit of distance"]
+        == {0: "1 (2 times)", 2: "120, 11000", 4: "1, 50"}[len(scale)]
+    )
+    assert 0 <= release.value[0] <= 120

@@ -15,7 +15,7 @@ import click
 from kng.cli.budget import budget
 from kng.cli.demo import demo
 from kng.cli.reproduce import reproduce
-from kng.cli.statistics import mean, median, quantile
+from kng.cli.statistics import geometric_median, mean, median, quantile
 from kng.core.version import __version__
 
 OK, UNFORESEEN, ARGUMENT, BUDGET, DATA, LEDGER, CHARGED, INTERRUPTED = 0, 1, 2, 3, 4, 6, 70, 130
@@ -52,7 +52,7 @@ def commands() -> None:
     """
 
 
-for _command in (mean, quantile, median, budget, demo, reproduce):
+for _command in (mean, quantile, median, geometric_median, budget, demo, reproduce):
     commands.add_command(_command)
 
 

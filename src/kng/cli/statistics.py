@@ -1,4 +1,4 @@
-"""``kng mean``, ``kng quantile`` and ``kng median``."""
+"""``kng mean``, ``kng quantile``, ``kng median`` and ``kng geometric-median``."""
 
 from __future__ import annotations
 
@@ -116,18 +116,45 @@ def median(**options: Any) -> None:
     _release("median", options)
 
 
-def _release(statistic: str, options: dict[str, Any], q: tuple[str, ...] | None = None) -> None:
+@click.command(
+    "geometric-median",
+    epilog="\b\nkng geometric-median homes.csv --bounds x=0:50 --bounds y=0:50 --epsilon 1",
+)
+@_shared
+@click.option(
+    "--scale",
+    multiple=True,
+    metavar="[COLUMN=]NUMBER",
+    help="What counts as one unit of distance in each column, or the word bounds: the range of "
+    "each. Without it all columns are in one unit.",
+)
+def geometric_median(scale: tuple[str, ...], **options: Any) -> None:
+    """Release a private geometric median of two to five columns.
+
+    DATA is a CSV file. Its first line names the columns and is public.
+    """
+    _release("geometric_median", options, scale=scale)
+
+
+def _release(
+    statistic: str,
+    options: dict[str, Any],
+    q: tuple[str, ...] | None = None,
+    scale: tuple[str, ...] = (),
+) -> None:
     """Read the words, reserve the receipt's file, release, hand over."""
     # Imported here: `kng --help` should not wait for NumPy and FLINT.
     from contextlib import nullcontext
 
     import kng
-    from kng.cli.arguments import read_options, read_quantiles
+    from kng.cli.arguments import read_options, read_quantiles, read_setting
     from kng.cli.receipt import ReceiptFile, deliver
 
     arguments = read_options(options)
     if q is not None:
         arguments["q"] = read_quantiles(q)
+    if scale:
+        arguments["scale"] = read_setting("scale", scale)
     compute: Callable[..., kng.Release] = getattr(kng, statistic)
     out = options["out"]
     with nullcontext() if out is None else ReceiptFile(out) as file:

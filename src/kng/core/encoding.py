@@ -61,7 +61,8 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
         step = tuple(power_of_two_below(width) / 2**bits for width in bounds.width)
     else:
         step = tuple(
-            positive(item, "granularity") for item in _each(granularity, "granularity", bounds)
+            positive(item, "granularity")
+            for item in each_column(granularity, "granularity", bounds)
         )
     for size, width in zip(step, bounds.width, strict=True):
         if size > width:
@@ -77,7 +78,7 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
     if missing is None:
         default = [(low + high) / 2 for low, high in zip(bounds.low, bounds.high, strict=True)]
     else:
-        default = [exact(item, "missing") for item in _each(missing, "missing", bounds)]
+        default = [exact(item, "missing") for item in each_column(missing, "missing", bounds)]
     whole = []
     for value, low, high, size in zip(default, bounds.low, bounds.high, step, strict=True):
         if not low <= value <= high:
@@ -89,7 +90,7 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
     return Encoding(bounds, step, tuple(whole))
 
 
-def _each(value: Any, name: str, bounds: Bounds) -> list[Any]:
+def each_column(value: Any, name: str, bounds: Bounds) -> list[Any]:
     """Spread one number over the columns, or check that there is one per column."""
     columns = len(bounds)
     if isinstance(value, dict):

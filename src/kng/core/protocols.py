@@ -247,6 +247,57 @@ class PlaneField(Protocol):
         ...
 
 
+class CurvedField(Protocol):
+    """Records whose gradients are smooth in theta almost everywhere, in whole numbers.
+
+    distance   (theta - x) / ||theta - x||           rows x
+    huber      clip(x'theta - y, -bend, bend) x      rows x, response y
+    """
+
+    @property
+    def shape(self) -> Literal["distance", "huber"]:
+        """Which of the two."""
+        ...
+
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        """The whole numbers x, one row per record."""
+        ...
+
+    @property
+    def response(self) -> NDArray[np.float64]:
+        """The whole numbers y."""
+        ...
+
+    @property
+    def bend(self) -> float:
+        """The threshold of Huber's loss."""
+        ...
+
+    @property
+    def unit(self) -> Fraction:
+        """What a gradient of size one is worth in the score."""
+        ...
+
+    @property
+    def most(self) -> float:
+        """A bound on the size of the gradient."""
+        ...
+
+    @property
+    def weighed(self) -> Literal["gradient", "value"]:
+        """What the score measures."""
+        ...
+
+    def guess(self, every: int) -> NDArray[np.float64]:
+        """Return a point not far from the minimiser, looking at one record in ``every``."""
+        ...
+
+    def score(self, theta: Point) -> Fraction:
+        """Return the score at one lattice point, exactly, from all records."""
+        ...
+
+
 @runtime_checkable
 class GradientLoss(Protocol):
     """A loss whose gradient KNG can weigh."""
@@ -285,6 +336,16 @@ class PlaneLoss(Protocol):
 
     def read_value(self, source: Source, plans: Sequence[DensityPlan]) -> Sequence[PlaneField]:
         """Read the records once for all plans; below the charge."""
+        ...
+
+
+@runtime_checkable
+class CurvedLoss(Protocol):
+    """A loss whose field is a CurvedField."""
+
+    @property
+    def shape(self) -> Literal["distance", "huber"]:
+        """How its gradient depends on theta."""
         ...
 
 

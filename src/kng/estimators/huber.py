@@ -5,26 +5,39 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Self
 
+import numpy as np
+
 from kng.core.design import Design
-from kng.core.errors import SpecError
+from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
+from kng.core.lattice import Lattice, power_of_two_below
+from kng.core.problem import Problem
 from kng.core.protocols import Domain, Source
 from kng.core.regression import Plan, Regression
-from kng.domains import L1Ball, WholeSpace
+from kng.data import open_regression
+from kng.domains import Box, L1Ball, WholeSpace
 from kng.estimators.regression import (
     PrivateRegressor,
     encoded,
     norm_of,
+    resolved,
     response_bounds,
 )
-from kng.estimators.request import Request, one_of
-from kng.losses import Huber
-from kng.mechanisms import ObjectivePerturbation
+from kng.estimators.request import Request, details, one_of
+from kng.losses import Huber, HuberPlane
+from kng.mechanisms import KNG, ObjectivePerturbation
 from kng.norms import LInf
+from kng.release import Answer, certified, release
 
 # The response is read in steps of 2**-20 thresholds, up to 2**20 thresholds from its middle: no
 # bound in practice, and none that the sensitivity knows of.
 _FINE = 2**20
+# Half ranges of y that a coefficient may be worth under KNG unless coef_bound says otherwise, and
+# the most thresholds it may be.
+_REACH = 4
+_MOST = 2**12
+# Coefficients that are drawn in seconds.
+_DRAWN = 4
 
 
 class HuberRegressor(PrivateRegressor):
@@ -58,12 +71,15 @@ class HuberRegressor(PrivateRegressor):
         at the middle of the covariates, measured from the middle of bounds_y; in the units of y.
     fit_intercept : bool
         Without it, bounds must be symmetric around 0.
-    mechanism : {"auto", "objective"}
-        Objective perturbation, its budget split from public facts.
+    mechanism : {"auto", "objective", "kng"}
+        "auto" is objective perturbation, its budget split from public facts. "kng" weighs
+        coefficients by the gradient and draws them exactly; it needs coef_bound or bounds_y, which
+        then bound each term of coef_bound's sum by itself (twice the range of y unless given).
     norm : {"auto", "linf", "l2", "l1"}
         "auto" is the sup norm.
-    sampler : {"auto", "perturbed"}
-        The noise, then a convex solve.
+    sampler : {"auto", "perturbed", "branch-and-bound", "hit-and-run"}
+        "perturbed" is the noise, then a convex solve. KNG is drawn by branch and bound for up to
+        four coefficients, the intercept among them; the Markov chain is taken only by name.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
@@ -145,8 +161,72 @@ class HuberRegressor(PrivateRegressor):
         HuberRegressor
             This estimator.
         """
-        one_of("mechanism", self.mechanism, ("auto", "objective"))
+        one_of("mechanism", self.mechanism, ("auto", "objective", "kng"))
         return self._fit(X, y, "Huber regression")
+
+    def _refit(self, X: Any, y: Any, statistic: str) -> None:
+        if self.mechanism == "kng":
+            self._draw(X, y, statistic)
+        else:
+            super()._refit(X, y, statistic)
+
+    def _draw(self, X: Any, y: Any, statistic: str) -> None:
+        """Weigh a box of coefficients by KNG and draw from it exactly."""
+        ask = self._request()
+        one_of("norm", self.norm, ("auto", "linf"))
+        X, y = self._shapes(X, y)
+        design = self._design(self.n_features_in_)
+        resolved(ask.epsilon, None, design)
+        if design.dim > _DRAWN and self.sampler != "hit-and-run":
+            raise IncompatibleParts(
+                f"mechanism='kng' draws up to {_DRAWN} coefficients exactly, the intercept among "
+                f"them; these are {design.dim}. Use mechanism='objective', or name the Markov "
+                "chain sampler='hit-and-run'."
+            )
+        answers = self._lattice(design)
+        source = open_regression(X, y, design.records)
+        unit, reach, d = ask.unit(source), answers.last[0] // 2, design.dim
+        box = Box((-reach,) * d, (reach,) * d)
+        problem = Problem(HuberPlane(design), LInf(), box, design.records, answers, unit)
+        plan = certified(KNG().plan(problem, ask.epsilon), self.sampler)
+        facts = {
+            "coefficients": ", ".join(
+                (["intercept"] if self.fit_intercept else []) + self._names()
+            ),
+            **self._facts(),
+            **details(design.records, unit),
+        }
+        bounds = self._public_bounds(design.records.bounds)
+        answer = Answer(
+            statistic, answers, False, bounds, facts,
+            lambda drawn: tuple(reach + k for k in drawn[0]), design.units,
+        )  # fmt: skip
+        self.release_ = release([plan], answer, source, ask.ledger, ask.bits)
+        value = np.atleast_1d(self.release_.value)
+        self.intercept_ = float(value[0]) if self.fit_intercept else 0.0
+        self.coef_ = value[1:] if self.fit_intercept else value
+
+    def _lattice(self, design: Design) -> Lattice:
+        """Return where coefficients live: steps of a power of two within the bound."""
+        if self.coef_bound is not None:
+            bound = positive(self.coef_bound, "coef_bound") / design.half_y
+        elif self.bounds_y is not None:
+            low, high = response_bounds(self.bounds_y)
+            bound = _REACH * (high - low) / 2 / design.half_y
+        else:
+            raise SpecError(
+                "mechanism='kng' draws coefficients from a box; give coef_bound, or bounds_y."
+            )
+        if not Fraction(1, 2**8) <= bound <= _MOST:
+            raise SpecError(
+                f"mechanism='kng' needs a bound on coefficients of 1/256 to {_MOST} thresholds, "
+                f"got {show(bound)}. Give another coef_bound or threshold."
+            )
+        # x't and y stay below 2**52 in whole numbers, and noise is far above a step.
+        room = power_of_two_below(Fraction(2**34, 1) / (design.dim * (bound + 1)))
+        step = max(1 / room, Fraction(1, 2**26))
+        reach, d = int(bound / step), design.dim
+        return Lattice((-reach * step,) * d, (step,) * d, (2 * reach,) * d)
 
     def _design(self, features: int) -> Design:
         if self.threshold is None:

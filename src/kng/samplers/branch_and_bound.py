@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from typing import ClassVar
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,12 @@ from kng.core.enclosures import exp_minus
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import Certificate, DensityPlan
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.protocols import PlaneField, Point
+from kng.core.protocols import CurvedField, CurvedLoss, PlaneField, Point
 from kng.core.sensitivity import Constant
 from kng.core.smoothing import smoothing
 from kng.samplers.coins import below, choose, uniform
-from kng.samplers.cover import Cover, cover_of
+from kng.samplers.cover import cover_of
+from kng.samplers.curved_cover import CurvedCover
 from kng.samplers.leaves import smoothed
 
 # Certified probability that an attempt is accepted, by the number of coordinates. The lower it is
@@ -56,6 +57,63 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
+
+
+class Scores(Protocol):
+    """Scores at some points of boxes."""
+
+    @property
+    def least(self) -> Array:
+        """The scores in float64, too small by rounding if anything."""
+        ...
+
+    def exact(self, index: int, point: Point) -> Fraction:
+        """Return one of the scores."""
+        ...
+
+
+class Covering(Protocol):
+    """Disjoint boxes that hold the domain, with bounds on the exponent; offsets are from a pilot.
+
+    Two stand beside each other: `kng.samplers.cover` decides records, `kng.samplers.curved_cover`
+    expands gradients.
+    """
+
+    def refine(self, target: float) -> None:
+        """Halve boxes until the bounds certify the target, in floating point."""
+        ...
+
+    def live(self) -> Whole:
+        """Return the boxes that have not been halved and are not wholly outside."""
+        ...
+
+    def lower(self, boxes: Whole) -> Array:
+        """Return the lower bounds on the exponent."""
+        ...
+
+    def upper(self, boxes: Whole) -> Array:
+        """Return the upper bounds on the exponent; infinite if a box is not wholly inside."""
+        ...
+
+    def log_points(self, boxes: Whole) -> Whole:
+        """Return log2 of the number of points of each box."""
+        ...
+
+    def offset(self, box: int, bits: Bits) -> Whole:
+        """Return a uniform point of a box."""
+        ...
+
+    def offsets(self, boxes: Whole, words: Words) -> Whole:
+        """Return a uniform point of each box, from one word a coordinate."""
+        ...
+
+    def point(self, t: Whole) -> Point:
+        """Return the lattice point at an offset."""
+        ...
+
+    def scores(self, boxes: Whole, t: Whole) -> Scores:
+        """Return the scores at one point of each box."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +154,11 @@ class BranchAndBound:
             )
         )
 
-    def draw(self, plan: DensityPlan, field: PlaneField, bits: Bits) -> Point:
+    def draw(self, plan: DensityPlan, field: PlaneField | CurvedField, bits: Bits) -> Point:
         """Return one lattice point."""
-        envelope = envelope_of(plan, field.shifted(bits))
+        if not isinstance(plan.problem.loss, CurvedLoss):
+            field = cast("PlaneField", field).shifted(bits)
+        envelope = envelope_of(plan, field)
         accepted = envelope.first_of(plan.smoothing.attempts, bits)
         domain = plan.domain
         spare = tuple(
@@ -110,18 +170,25 @@ class BranchAndBound:
         return smoothed(accepted, spare, plan.smoothing, bits)
 
 
-def envelope_of(plan: DensityPlan, field: PlaneField) -> BoxEnvelope:
+def envelope_of(plan: DensityPlan, field: PlaneField | CurvedField) -> BoxEnvelope:
     """Return boxes that certify the plan's acceptance probability."""
     alpha = 1 - plan.smoothing.miss
-    rate = plan.exponent(plan.domain.first, Fraction(1))
-    cover, target = cover_of(plan.domain, field, rate), float(alpha)
+    cover, target = covering(plan, field), float(alpha)
     while True:
         # The compiled loop counts in floating point; the certificate is counted exactly.
         target = min(1.05 * target, 0.99)
         cover.refine(target)
-        envelope = BoxEnvelope(plan, field, cover)
+        envelope = BoxEnvelope(plan, cover)
         if envelope.certifies(alpha):
             return envelope
+
+
+def covering(plan: DensityPlan, field: PlaneField | CurvedField) -> Covering:
+    """Return a cover with one box, for the whole domain."""
+    rate = plan.exponent(plan.domain.first, Fraction(1))
+    if isinstance(plan.problem.loss, CurvedLoss):
+        return CurvedCover(plan.domain, cast("CurvedField", field), rate)
+    return cover_of(plan.domain, cast("PlaneField", field), rate)
 
 
 class BoxEnvelope:
@@ -132,8 +199,8 @@ class BoxEnvelope:
         W = 2**b * ceil( 2**P exp(-i / GRID) ).
     """
 
-    def __init__(self, plan: DensityPlan, field: PlaneField, cover: Cover) -> None:
-        self._plan, self._field, self._cover = plan, field, cover
+    def __init__(self, plan: DensityPlan, cover: Covering) -> None:
+        self._plan, self._cover = plan, cover
         self._rate = plan.exponent(plan.domain.first, Fraction(1))
         boxes = cover.live()
         floors = np.floor(_GRID * cover.lower(boxes)).astype(np.int64)
@@ -179,12 +246,12 @@ class BoxEnvelope:
         classes = self._classes(words[0], bits)
         boxes = self._boxes[self._starts[classes] + _uniforms(self._sizes[classes], bits)]
         t = self._cover.offsets(boxes, words[2:])
-        counted = self._cover.counted(boxes, t)
+        scores = self._cover.scores(boxes, t)
         floors = self._keys[classes] // _BITS
-        for i in np.flatnonzero(self._undecided(t, counted, floors, words[1])):
+        for i in np.flatnonzero(self._undecided(scores.least, floors, words[1])):
             point = self._cover.point(t[i])
             if self._plan.domain.contains(point) and self._accepts(
-                point, self._cover.exact(counted[i]), int(floors[i]), bits, int(words[1, i])
+                scores.exact(int(i), point), int(floors[i]), bits, int(words[1, i])
             ):
                 return point
         return None
@@ -197,16 +264,14 @@ class BoxEnvelope:
         point = self._cover.point(t)
         if not self._plan.domain.contains(point):
             return None
-        counted = self._cover.counted(np.array([box]), t[None, :])[0]
+        score = self._cover.scores(np.array([box]), t[None, :]).exact(0, point)
         floor = int(self._keys[index]) // _BITS
-        accepted = self._accepts(point, self._cover.exact(counted), floor, bits, None)
+        accepted = self._accepts(score, floor, bits, None)
         return point if accepted else None
 
-    def _accepts(
-        self, point: Point, counted: tuple[int, ...], floor: int, bits: Bits, word: int | None
-    ) -> bool:
+    def _accepts(self, score: Fraction, floor: int, bits: Bits, word: int | None) -> bool:
         """Accept with probability 2**P exp(-gamma) / ceil(2**P exp(-floor / GRID))."""
-        gamma = self._rate * self._field.score_of(point, counted) - Fraction(self._least, _GRID)
+        gamma = self._rate * score - Fraction(self._least, _GRID)
         if gamma * _GRID < floor:
             raise AssertionError("an exponent lies below its box's bound")
         weight = self._table[floor][1]
@@ -231,15 +296,12 @@ class BoxEnvelope:
             classes[i] = choose(bits, self._cumulative, (int(words[i]), _WORD))
         return np.asarray(classes)
 
-    def _undecided(self, t: Whole, counted: Array, floors: Whole, words: Words) -> Mask:
+    def _undecided(self, scores: Array, floors: Whole, words: Words) -> Mask:
         """Tell the attempts that are not certain to be rejected by their word.
 
         The probability is at most exp(-i / GRID) / exp(-floor / GRID) with i / GRID <= gamma. Both
         exponentials are enclosed; what float64 rounds is far below the factor 1 + 2**-20.
         """
-        scores = self._field.least_scores(
-            t + np.array(self._cover.pilot), self._cover.rounded(counted)
-        )
         rate = float(self._rate) * (1 - 2.0**-40)
         deepest = len(self._table) - 1
         steps = np.floor(_GRID * rate * scores) - self._least

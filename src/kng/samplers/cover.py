@@ -11,6 +11,7 @@ boxes it takes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log2
 from typing import Any
@@ -63,6 +64,7 @@ class Cover:
     ) -> None:
         rows, response, copies = merged(field.rows, field.response)
         d = rows.shape[1]
+        self._field = field
         self._pilot = tuple(int(v) for v in pilot)
         self._turn = np.rint((shear - np.eye(d)) * 2**_SHIFT).astype(np.int64)
         self._shear = np.ascontiguousarray(np.eye(d) + self._turn / 2**_SHIFT)
@@ -237,6 +239,12 @@ class Cover:
         )  # fmt: skip
         return sums
 
+    def scores(self, boxes: NDArray[np.int64], t: NDArray[np.int64]) -> PlaneScores:
+        """Return the scores at one point of each box."""
+        counted = self.counted(boxes, t)
+        least = self._field.least_scores(t + np.array(self._pilot), self.rounded(counted))
+        return PlaneScores(self, self._field, counted, least)
+
     def rounded(self, counted: Array) -> Array:
         """Return the sums of x and of y in float64."""
         x, high, low = counted[:, :-2], counted[:, -2], counted[:, -1]
@@ -248,6 +256,20 @@ class Cover:
         *x, high, low = (int(v) for v in counted)
         y = int(HIGH) * high + low + sum(a * p for a, p in zip(x, self._pilot, strict=True))
         return (*x, y)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneScores:
+    """Scores at points of boxes, from the sums over the records that count."""
+
+    cover: Cover
+    field: PlaneField
+    counted: Array
+    least: Array
+
+    def exact(self, index: int, point: Point) -> Fraction:
+        """Return the score at a point."""
+        return self.field.score_of(point, self.cover.exact(self.counted[index]))
 
 
 def cover_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> Cover:

@@ -1,0 +1,163 @@
+"""The private geometric median: names become parts, and the corridor does the rest."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from kng.core.bounds import Bounds, bounds_of
+from kng.core.encoding import Encoding, each_column, encoding_of
+from kng.core.errors import SpecError
+from kng.core.exact import listed, positive, show
+from kng.core.lattice import power_of_two_below
+from kng.core.problem import Problem
+from kng.core.released import Release
+from kng.data import open_source
+from kng.domains import Box
+from kng.estimators.request import details, one_of, request_of
+from kng.losses import GeometricMedian
+from kng.mechanisms import KNG, Exponential
+from kng.norms import L2
+from kng.release import Answer, certified, release
+
+# Steps along the widest column if no granularity is given: at least 2**24, and fewer than 2**25,
+# up to which squared distances are exact. No column may have fewer than 2**8 of them.
+_BITS = 24
+_FEWEST = 2**8
+
+
+def geometric_median(
+    data: Any,
+    *,
+    bounds: Any = None,
+    epsilon: Any = None,
+    scale: Any = None,
+    granularity: Any = None,
+    missing: Any = None,
+    mechanism: str = "auto",
+    sampler: str = "auto",
+    neighbours: str = "replace-one",
+    n_max: int | None = None,
+    records_per_person: int = 1,
+    ledger: Any = None,
+    random_state: Any = None,
+) -> Release:
+    """Release a private geometric median of several columns.
+
+    It is the point with the least sum of Euclidean distances to the records: a middle that half of
+    the records cannot carry away. Its noise follows the spread of the records, not their bounds.
+
+    Parameters
+    ----------
+    data : array, list, data frame, or path of a CSV file
+        One row per record, two columns or more.
+    bounds : (low, high), a pair of arrays, or {column: (low, high)}
+        Public range of a record. Records outside are clipped. One pair of numbers serves all
+        columns of an array or a data frame.
+    epsilon : number
+        Privacy budget to spend.
+    scale : number per column, {column: number}, or "bounds", optional
+        What counts as one unit of distance in each column: the distance of a record is
+        sqrt( sum_j ((x_j - theta_j) / scale_j)^2 ). Without it all columns are in one unit, their
+        own, as coordinates on a map are; "bounds" takes the range of each column.
+    granularity : number, optional
+        Public step of the data and of the answer, in units of scale. With the true step of the data
+        ties are answered exactly. Without it the widest column is read in 2**24 steps or more.
+    missing : number or one per column, optional
+        What NaN, None and text count as; the middle of the bounds unless given.
+    mechanism : {"auto", "kng", "exponential"}
+        "auto" is KNG. The exponential mechanism's noise follows the bounds.
+    sampler : {"auto", "branch-and-bound", "hit-and-run"}
+        "auto" is branch and bound, which draws exactly in up to five columns. The Markov chain is
+        taken only by name.
+    neighbours : {"replace-one", "add-remove"}
+        Whether the number of records is public (one record replaced) or private.
+    n_max : int, optional
+        Public bound on the number of records under add-remove.
+    records_per_person : int
+        How many records one person may have; the guarantee is per person.
+    ledger : Ledger or path, optional
+        Account to charge before the data are read.
+    random_state : int, optional
+        Makes the release repeatable, and therefore a simulation that no ledger books.
+
+    Returns
+    -------
+    Release
+        ``value`` is an array with one number per column.
+
+    Examples
+    --------
+    >>> import kng
+    >>> places = [(2.0, 1.0), (2.5, 1.5), (3.0, 0.5), (9.0, 9.0)] * 500
+    >>> answer = kng.geometric_median(places, bounds=([0, 0], [10, 10]), epsilon=1, random_state=7)
+    >>> bool(abs(answer.value[0] - 2.5) < 0.5)
+    True
+    """
+    ask = request_of(
+        epsilon=epsilon,
+        neighbours=neighbours,
+        n_max=n_max,
+        records_per_person=records_per_person,
+        ledger=ledger,
+        random_state=random_state,
+    )
+    box = _each_column(bounds_of(bounds), data)
+    one_of("mechanism", mechanism, ("auto", "kng", "exponential"))
+    one_of("sampler", sampler, ("auto", "branch-and-bound", "hit-and-run"))
+    units = _scale(scale, box)
+    records = _encoding(box, units, granularity, missing)
+    source = open_source(data, records)
+    unit = ask.unit(source)
+    weigh = Exponential() if mechanism == "exponential" else KNG()
+    lattice = records.lattice
+    problem = Problem(GeometricMedian(), L2(), Box.of(lattice), records, lattice, unit)
+    plan = certified(weigh.plan(problem, ask.epsilon), sampler)
+    facts = {"unit of distance": listed(show(v) for v in units), **details(records, unit)}
+    answer = Answer("geometric median", lattice, False, box, facts, lambda drawn: drawn[0])
+    return release([plan], answer, source, ask.ledger, ask.bits)
+
+
+def _each_column(box: Bounds, data: Any) -> Bounds:
+    """Spread one pair over the columns of an array, whose shape is public."""
+    shape: tuple[int, ...] = getattr(data, "shape", ())
+    if len(box) == 1 and box.columns is None and len(shape) == 2 and shape[1] > 1:
+        box = Bounds(box.low * shape[1], box.high * shape[1])
+    if len(box) < 2:
+        raise SpecError(
+            "a geometric median is of two columns or more, the bounds describe one. Give bounds "
+            "as a pair of arrays or {column: (low, high)}; for one column use kng.median."
+        )
+    return box
+
+
+def _scale(scale: Any, box: Bounds) -> list[Fraction]:
+    """Return what counts as one unit of distance in each column."""
+    if scale is None:
+        return [Fraction(1)] * len(box)
+    if isinstance(scale, str) and scale == "bounds":
+        return list(box.width)
+    return [positive(item, "scale") for item in each_column(scale, "scale", box)]
+
+
+def _encoding(box: Bounds, units: list[Fraction], granularity: Any, missing: Any) -> Encoding:
+    """Give all columns the same step, in units of distance."""
+    ranges = [width / unit for width, unit in zip(box.width, units, strict=True)]
+    if granularity is not None:
+        step, fewest = positive(granularity, "granularity"), 1
+        if max(ranges) / step >= 2 ** (_BITS + 1):
+            raise SpecError(
+                f"granularity {show(step)} cuts a column into 2**25 steps or more; give a larger "
+                "one."
+            )
+    else:
+        step, fewest = power_of_two_below(max(ranges)) / 2**_BITS, _FEWEST
+    if min(ranges) < fewest * step:
+        raise SpecError(
+            "the columns' ranges are too different for distances in one unit: the widest is "
+            f"{show(max(ranges))}, the narrowest {show(min(ranges))}. Give scale, one unit of "
+            "distance per column, or scale='bounds'."
+        )
+    return encoding_of(
+        box, granularity=[step * unit for unit in units], missing=missing, bits=_BITS
+    )

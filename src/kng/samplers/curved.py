@@ -1,0 +1,421 @@
+"""Branch and bound for gradients that are nearly affine over small boxes, as one compiled loop.
+
+A box has a first-order expansion: around the pilot (there is one for each power of two as radius),
+or around the centre of a box above it, or its own. Over the box the expansion gives an interval of
+the gradient in each of d directions that fit the Hessian, and so bounds on its norm. Farther out
+the gradient along a ray from the pilot only grows, because the loss is convex:
+
+    G(pilot + delta)'delta  >=  G(pilot + s delta / |delta|)'delta       for s <= |delta|
+
+The box with the largest gap between its bounds is next. If what its expansion leaves out is most
+of the gap, the records are read for an expansion of its own; else the box is halved.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from kng.samplers.boxes import (
+    CERTAIN,
+    COUNTED,
+    ENVELOPE,
+    KEY,
+    LOG,
+    LOWER,
+    POINTS,
+    UPPER,
+    count,
+)
+from kng.samplers.expansions import (
+    BEND,
+    DISTANCE,
+    FUZZ,
+    OPEN,
+    RADIUS,
+    ROUNDING,
+    SCALARS,
+    VALUE,
+    expand,
+)
+
+# Of a box, in whole numbers: corner (d), log2 of its sides (d), then the coordinate to halve, the
+# expansion it uses, and whether that is its own.
+CUT, USED, OWN, WHOLE = 0, 1, 2, 3
+# Facts: kind of loss, whether its value is weighed, rate, threshold, largest score, records.
+KIND, WEIGHS_VALUE, RATE, THRESHOLD, MOST, RECORDS, FACTS = 0, 1, 2, 3, 4, 5, 6
+
+
+@njit(
+    "void(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1], f8, f8[::1])",
+    cache=True,
+    error_model="numpy",
+)
+def over_box(facts, x, t, half, reach, shear, frame, slack, found):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
+    """Bound the score over a box by an expansion; raise found[0], lower found[1].
+
+    ``found[2]`` becomes the part of the gap that is due to what the expansion leaves out.
+    """
+    d = len(t)
+    o, g, a, h = d + SCALARS, 2 * d + SCALARS, 3 * d + SCALARS, 4 * d + SCALARS
+    square = 0.0
+    step = np.empty(d)
+    for j in range(d):
+        step[j] = t[j] - x[j]
+        away = abs(step[j]) + reach[j]
+        square += away * away
+    far = math.sqrt(square)
+    if far > x[d + RADIUS] * ROUNDING:
+        return
+    least, most, out = 0.0, 0.0, x[o] + x[d + BEND] * square
+    if facts[WEIGHS_VALUE] > 0:
+        value, spread, middle, sway = x[d + VALUE], 0.0, 0.0, 0.0
+        for k in range(d):
+            along, curve = 0.0, 0.0
+            for j in range(d):
+                along += x[a + j] * shear[j, k]
+                for m in range(d):
+                    curve += shear[j, k] * x[h + j * d + m] * shear[m, k]
+                    if k == 0:
+                        middle += step[j] * x[h + j * d + m] * step[m]
+            value += x[a + k] * step[k]
+            spread += abs(along) * half[k] + slack * abs(x[a + k])
+            sway += math.sqrt(max(0.0, curve)) * half[k]
+            sway += slack * math.sqrt(max(0.0, x[h + k * d + k]))
+        middle = math.sqrt(max(0.0, middle))
+        third = x[d + BEND] * square * far / 3.0
+        low = max(0.0, middle * (1 - 2.0**-20) - sway)
+        high = middle * (1 + 2.0**-20) + sway
+        rounding = 2.0**-40 * (x[d + VALUE] + facts[RECORDS] * far)
+        # at one point everything is exact; else each distance is a whole step too large at most
+        floors = facts[RECORDS] if x[d + RADIUS] > 0 else 0.0
+        least = value - spread + max(0.0, low * low / 2 - third) - rounding - floors
+        most = value + spread + high * high / 2 + third + 2 * x[d + OPEN] * far + rounding
+        found[0] = max(found[0], least)
+        found[1] = min(found[1], most)
+        found[2] = third + 2 * x[d + OPEN] * far
+        return
+    turned = np.zeros((d, d))  # H V
+    centred = np.zeros(d)
+    for j in range(d):
+        centred[j] = x[g + j]
+        for k in range(d):
+            centred[j] += x[h + j * d + k] * step[k]
+            for m in range(k + 1):
+                turned[j, k] += x[h + j * d + m] * shear[m, k]
+    if facts[KIND] == DISTANCE:
+        for k in range(d):
+            y, w = 0.0, 0.0
+            for j in range(d):
+                y += frame[j, k] * centred[j]
+            for m in range(d):
+                along, lean = 0.0, 0.0
+                for j in range(d):
+                    along += frame[j, k] * turned[j, m]
+                    lean += frame[j, k] * x[h + j * d + m]
+                w += abs(along) * half[m]
+                if m < d - 1:
+                    w += slack * abs(lean)
+            least += max(0.0, abs(y) - w) ** 2
+            most += (abs(y) + w) ** 2
+        least, most = math.sqrt(least) / ROUNDING - out, math.sqrt(most) * ROUNDING
+        # at one point the open records are those that lie on it, and they only help
+        most = most + out if x[d + RADIUS] > 0 else max(0.0, most - out)
+    else:
+        out = 0.0
+        for k in range(d):
+            # directions of the shear, and the coordinates themselves
+            y, w, length = 0.0, 0.0, 0.0
+            side = slack * abs(x[h + k * d])
+            width = x[o + k] + abs(turned[k, 0]) * half[0]
+            for j in range(d):
+                y += shear[j, k] * centred[j]
+                w += abs(shear[j, k]) * x[o + j]
+                length += abs(shear[j, k])
+                if j > 0:
+                    width += abs(turned[k, j]) * half[j]
+                    side += slack * abs(x[h + k * d + j]) if j < d - 1 else 0.0
+            for m in range(d):
+                along, lean = 0.0, 0.0
+                for j in range(d):
+                    along += shear[j, k] * turned[j, m]
+                    lean += shear[j, k] * x[h + j * d + m]
+                w += abs(along) * half[m]
+                if m < d - 1:
+                    w += slack * abs(lean)
+            least = max(least, (abs(y) / ROUNDING - w * ROUNDING) / length)
+            width = (width + side) * ROUNDING
+            least = max(least, abs(centred[k]) / ROUNDING - width)
+            most = max(most, abs(centred[k]) * ROUNDING + width)
+            out = max(out, x[o + k])
+    found[0] = max(found[0], least)
+    found[1] = min(found[1], most)
+    found[2] = 2 * out
+
+
+@njit(
+    "void(f8[::1], f8[:,::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8, f8[::1])",
+    cache=True,
+    error_model="numpy",
+)
+def beyond(facts, table, curvatures, t, half, reach, shear, slack, found):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    """Raise found[0] to what rays from the pilot tell of a box; the largest radii come last."""
+    d = len(t)
+    o, g, h = d + SCALARS, 2 * d + SCALARS, 4 * d + SCALARS
+    centre, radius, total = 0.0, 0.0, 0.0
+    for j in range(d):
+        centre += t[j] * t[j]
+        radius += reach[j] * reach[j]
+        total += abs(t[j]) + reach[j]
+    centre, radius = math.sqrt(centre), math.sqrt(radius)
+    near, far = (centre - radius) / ROUNDING, (centre + radius) * ROUNDING
+    for p in range(len(curvatures)):
+        x = table[p]
+        s = x[d + RADIUS]
+        if s > near:
+            return
+        middle, sway, size, out = 0.0, 0.0, 0.0, 0.0
+        for k in range(d):
+            curve = 0.0
+            for j in range(d):
+                for m in range(d):
+                    curve += shear[j, k] * x[h + j * d + m] * shear[m, k]
+                    if k == 0:
+                        middle += t[j] * x[h + j * d + m] * t[m]
+            sway += math.sqrt(max(0.0, curve)) * half[k]
+            sway += slack * math.sqrt(max(0.0, x[h + k * d + k]))
+            size += x[g + k] * x[g + k]
+            out = max(out, x[o + k])
+        bent = max(0.0, math.sqrt(max(0.0, middle)) * (1 - 2.0**-20) - sway) / far
+        bent = max(bent * bent, curvatures[p])
+        if facts[KIND] != DISTANCE:
+            out *= math.sqrt(d)
+        slope = s * bent - math.sqrt(size) * ROUNDING - out - x[d + BEND] * s * s
+        if facts[WEIGHS_VALUE] > 0:
+            if slope > 0:
+                value = x[d + VALUE] * (1 - 2.0**-40) - facts[RECORDS] - math.sqrt(size) * s
+                value -= (x[d + OPEN] + 1) * s
+                found[0] = max(found[0], value + (near - s) * slope)
+        elif facts[KIND] == DISTANCE:
+            found[0] = max(found[0], slope - facts[RECORDS] * math.sqrt(d) * FUZZ)
+        else:
+            found[0] = max(found[0], slope * near / (total * ROUNDING) - facts[MOST] * FUZZ)
+
+
+@njit(
+    "void(f8[::1], f8[:,::1], f8[::1], i8, f8[::1], f8[::1], f8[:,::1], f8[:,::1], f8, f8[::1])",
+    cache=True,
+    error_model="numpy",
+)
+def bound(facts, table, curvatures, used, t, half, shear, frame, slack, found):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    """Write the best bounds on the score over a box, and what is due to its expansion."""
+    d, pilots = len(t), len(curvatures)
+    reach = np.empty(d)
+    square = 0.0
+    for j in range(d):
+        reach[j] = slack if j < d - 1 else 0.0
+        for k in range(j, d):
+            reach[j] += abs(shear[j, k]) * half[k]
+        square += (abs(t[j]) + reach[j]) ** 2
+    found[0], found[1], found[2] = 0.0, facts[MOST], facts[MOST]
+    if facts[WEIGHS_VALUE] > 0:
+        found[1] = np.inf
+    far = math.sqrt(square)
+    for p in range(pilots):
+        if table[p, d + RADIUS] >= far:
+            over_box(facts, table[p], t, half, reach, shear, frame, slack, found)
+            break
+    left = found[2]
+    if used >= pilots:
+        over_box(facts, table[used], t, half, reach, shear, frame, slack, found)
+        found[2] = min(found[2], left)
+    beyond(facts, table, curvatures, t, half, reach, shear, slack, found)
+
+
+@njit(
+    "void(f8[::1], f8[:,::1], f8[::1], i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1])",
+    cache=True,
+    error_model="numpy",
+)
+def at_points(facts, table, curvatures, used, t, shear, frame, least):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    """Write lower bounds on the scores at single points of boxes."""
+    found, half = np.zeros(3), np.zeros(t.shape[1])
+    for m in range(len(t)):
+        bound(facts, table, curvatures, used[m], t[m], half, shear, frame, 0.0, found)
+        least[m] = max(0.0, found[0])
+
+
+@njit(
+    "UniTuple(i8, 3)(f8[::1], f8[:,::1], f8[::1], f8[:,::1], f8[::1], i8, i8[:,::1], f8[:,::1],"
+    " f8[:,::1], f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i8[::1], i8, i8, f8[::1], f8, i8)",
+    cache=True,
+    error_model="numpy",
+)
+def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
+    facts, rows, response, table, curvatures, tabled, turn, shear, frame, walls, limits,
+    whole, real, heap, boxes, waiting, running, target, shift,
+):  # fmt: skip
+    """Halve or expand boxes until the target is certified or an array is full.
+
+    Returns the numbers of expansions, of boxes and of boxes waiting in the heap; called again with
+    larger arrays it goes on where it stopped.
+    """
+    d, rate = rows.shape[1], facts[RATE]
+    kind, least_wanted = int(facts[KIND]), 0.5
+    t, half, found = np.zeros(d), np.zeros(d), np.zeros(3)
+    u = np.zeros(d, np.int64)
+    while True:
+        first, made, parent, own = boxes, 2, 0, False
+        if boxes == 0:  # the root, whose corner and sides are given
+            made = 1
+            whole[0, 2 * d + USED], whole[0, 2 * d + OWN] = 0, 0
+        else:
+            if running[CERTAIN] >= target * running[ENVELOPE]:
+                count(real, boxes, running)
+                if running[CERTAIN] >= target * running[ENVELOPE]:
+                    break
+            if waiting == 0 or boxes + 2 > len(real) or tabled + 1 > len(table):
+                break
+            parent = heap[0]
+            waiting -= 1
+            moved, at = heap[waiting], 0
+            while 2 * at + 1 < waiting:
+                below = 2 * at + 1
+                if below + 1 < waiting and real[heap[below + 1], KEY] > real[heap[below], KEY]:
+                    below += 1
+                if real[heap[below], KEY] <= real[moved, KEY]:
+                    break
+                heap[at] = heap[below]
+                at = below
+            heap[at] = moved
+            own = whole[parent, 2 * d + OWN] == 1
+            running[ENVELOPE] -= math.exp(real[parent, POINTS] - real[parent, LOWER] - running[LOG])
+            running[CERTAIN] -= math.exp(real[parent, POINTS] - real[parent, UPPER] - running[LOG])
+            if own:
+                first, made = parent, 1
+        for child in range(made):
+            box, node = first + child, real[first + child]
+            bits = 0
+            for j in range(d):
+                if box > 0 and not own:
+                    whole[box, j], whole[box, d + j] = whole[parent, j], whole[parent, d + j]
+                    if j == whole[parent, 2 * d + CUT]:
+                        whole[box, d + j] -= 1
+                        whole[box, j] += child * (np.int64(1) << whole[box, d + j])
+                bits += whole[box, d + j]
+                step = (np.int64(1) << whole[box, d + j]) >> 1
+                u[j], half[j] = whole[box, j] + step, step
+            for j in range(d):
+                lean = np.int64(0)
+                for k in range(j + 1, d):
+                    lean += turn[j, k] * u[k]
+                t[j] = u[j] + (lean >> shift)
+            slack = 1.0 if bits > 0 else 0.0
+            if own:
+                square = 0.0
+                for j in range(d):
+                    side = slack if j < d - 1 else 0.0
+                    for k in range(j, d):
+                        side += abs(shear[j, k]) * half[k]
+                    square += side * side
+                expand(
+                    kind, rows, response, facts[THRESHOLD], t,
+                    math.sqrt(square) * ROUNDING, table[tabled],
+                )  # fmt: skip
+                whole[box, 2 * d + USED] = tabled
+                tabled += 1
+            elif box > 0:
+                whole[box, 2 * d + USED] = whole[parent, 2 * d + USED]
+            bound(
+                facts,
+                table,
+                curvatures,
+                whole[box, 2 * d + USED],
+                t,
+                half,
+                shear,
+                frame,
+                slack,
+                found,
+            )
+            left_out = found[2]
+            low, high = rate * found[0] / ROUNDING, rate * found[1] * ROUNDING
+            if box > 0:  # what holds for the box around it holds for this one
+                low, high = max(low, real[parent, LOWER]), min(high, real[parent, UPPER])
+            high = max(low, high)
+            inside, outside, straddled = True, False, 0
+            for m in range(len(limits)):
+                at_centre, spread = 0.0, 0.0
+                for j in range(d):
+                    at_centre += walls[m, j] * t[j]
+                    along = 0.0
+                    for k in range(j + 1):
+                        along += walls[m, k] * shear[k, j]
+                    spread += abs(along) * half[j]
+                    if j < d - 1:
+                        spread += slack * abs(walls[m, j])
+                if at_centre + spread > limits[m]:
+                    inside, straddled = False, m
+                if at_centre - spread > limits[m] + 0.5:  # whole numbers; half is for rounding
+                    outside = True
+            node[POINTS] = bits * math.log(2.0)
+            node[LOWER], node[UPPER] = max(0.0, low), high
+            # Halving a side takes its share of the affine part, and of what is left out.
+            widest, cut, square = -1.0, -1, 1e-300
+            for j in range(d):
+                for k in range(j + 1):
+                    square += (shear[k, j] * half[j]) ** 2
+            x = table[whole[box, 2 * d + USED]]
+            for j in range(d):
+                if half[j] > 0:
+                    wide, length = 0.0, 0.0
+                    for k in range(d):
+                        along = 0.0
+                        for m in range(j + 1):
+                            along += x[4 * d + SCALARS + k * d + m] * shear[m, j]
+                        wide += along * along
+                        length += shear[k, j] * shear[k, j]
+                    wide = math.sqrt(wide) * half[j]
+                    wide += (left_out + 1e-300) * length * half[j] * half[j] / square
+                    if not inside and high - low < 1.0:
+                        wide = 0.0
+                        for k in range(j + 1):
+                            wide += walls[straddled, k] * shear[k, j]
+                        wide = abs(wide) * half[j]
+                    if wide > widest:
+                        widest, cut = wide, j
+            whole[box, 2 * d + CUT] = cut
+            if outside:
+                node[POINTS] = -np.inf
+                continue
+            gap = high - low
+            # 1: read the records when its turn comes; 2: they have been read
+            if own:
+                whole[box, 2 * d + OWN] = 2
+            else:
+                wanted = rate * found[2] > max(1.0, least_wanted * gap)
+                whole[box, 2 * d + OWN] = 1 if wanted or cut < 0 else 0
+            if not inside:
+                gap, node[UPPER] = 700.0, np.inf
+            weight = node[POINTS] - node[LOWER]
+            if box == 0:
+                running[LOG] = weight
+            running[ENVELOPE] += math.exp(weight - running[LOG])
+            running[CERTAIN] += math.exp(node[POINTS] - node[UPPER] - running[LOG])
+            node[KEY] = weight + math.log(1e-300 - math.expm1(-gap))
+            if cut >= 0 or whole[box, 2 * d + OWN] == 1:
+                at = waiting
+                waiting += 1
+                while at > 0 and real[heap[(at - 1) // 2], KEY] < node[KEY]:
+                    heap[at] = heap[(at - 1) // 2]
+                    at = (at - 1) // 2
+                heap[at] = box
+        if not own:
+            if boxes > 0:
+                real[parent, POINTS] = -np.inf
+            boxes += made
+        if running[ENVELOPE] < 0.5 * running[COUNTED] or boxes == 1:
+            count(real, boxes, running)
+    return tabled, boxes, waiting

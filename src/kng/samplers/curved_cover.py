@@ -1,0 +1,184 @@
+"""A cover of the domain by boxes, for losses whose gradient is smooth: distances and Huber's.
+
+Nothing here carries privacy: whatever the pilot, the shear and the frame are, the boxes cover the
+domain and their bounds hold, and the law of a draw does not depend on them.
+
+    pilot   the minimiser of the loss, about
+    shear   makes a small box in its coordinates one for the gradient, too
+    frame   the directions in which the gradient's interval is taken
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, log2
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kng.core.bits import Bits
+from kng.core.protocols import CurvedField, PlaneDomain, Point
+from kng.samplers.boxes import CERTAIN, ENVELOPE
+from kng.samplers.curved import (
+    FACTS,
+    KIND,
+    MOST,
+    RATE,
+    RECORDS,
+    THRESHOLD,
+    USED,
+    WEIGHS_VALUE,
+    WHOLE,
+    at_points,
+    refine,
+)
+from kng.samplers.expansions import DISTANCE, HUBER, SCALARS, expand, width
+from kng.samplers.sheared import SHIFT, ShearedBoxes
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+# Records that a first guess of the pilot looks at, and steps that improve it.
+_SAMPLE = 4096
+_STEPS = 40
+
+
+class CurvedCover:
+    """Boxes of lattice points with bounds on the exponent, from expansions of the gradient."""
+
+    def __init__(self, domain: PlaneDomain, field: CurvedField, rate: Fraction) -> None:
+        self._field = field
+        n, d = field.rows.shape
+        self._kind = DISTANCE if field.shape == "distance" else HUBER
+        self._facts = np.zeros(FACTS)
+        self._facts[KIND], self._facts[WEIGHS_VALUE] = self._kind, field.weighed == "value"
+        self._facts[RATE], self._facts[THRESHOLD] = float(rate * field.unit), field.bend
+        self._facts[RECORDS], self._facts[MOST] = n, field.most
+        pilot = self._pilot(domain)
+        self._rows = np.ascontiguousarray(field.rows)
+        self._response = np.ascontiguousarray(field.response)
+        self._move(pilot)
+        hessian = self._at(np.zeros(d), 1.0)[4 * d + SCALARS :].reshape(d, d)
+        metric = hessian @ hessian if self._kind == DISTANCE else hessian
+        self._boxes = ShearedBoxes(domain, pilot, metric, WHOLE)
+        self._frame = np.ascontiguousarray(np.linalg.qr(hessian @ self._boxes.shear)[0])
+        self._running = np.zeros(6)
+        self._expansions()
+
+    def _pilot(self, domain: PlaneDomain) -> Array:
+        """Return a lattice point near the minimiser."""
+        low = np.array([float(k) for k in domain.first])
+        high = np.array([float(k) for k in domain.last])
+        n = len(self._field.rows)
+        if n == 0:
+            return np.asarray(np.floor((low + high) / 2))
+        part = self._field.guess(max(1, n // _SAMPLE))
+        self._rows, self._response = self._field.rows, self._field.response
+        best, size = part, np.inf
+        for _ in range(_STEPS):
+            x, d = self._at(part, 2.0**-20), len(part)
+            gradient = x[3 * d + SCALARS : 4 * d + SCALARS]
+            if np.linalg.norm(gradient) < size:
+                best, size = part, float(np.linalg.norm(gradient))
+            hessian = x[4 * d + SCALARS :].reshape(d, d)
+            ridge = 1e-9 * np.trace(hessian) + 1e-300
+            step = np.linalg.solve(hessian + ridge * np.eye(d), gradient)
+            # A step goes half of the way back if the one before was too long.
+            part = part - step if part is best else (part + best) / 2
+            if np.abs(part - best).max() < 0.25:
+                break
+        return np.asarray(np.clip(np.rint(best), low, high))
+
+    def _move(self, pilot: Array) -> None:
+        """Count records from the pilot."""
+        if self._kind == DISTANCE:
+            self._rows = np.ascontiguousarray(self._field.rows - pilot)
+        else:
+            self._response = self._field.response - self._field.rows @ pilot
+
+    def _at(self, centre: Array, radius: float) -> Array:
+        """Return an expansion."""
+        out = np.zeros(width(len(centre)))
+        expand(self._kind, self._rows, self._response, self._facts[THRESHOLD], centre, radius, out)
+        return out
+
+    def _expansions(self) -> None:
+        """Expand around the pilot for every power of two, up to one that holds the root."""
+        d = self._rows.shape[1]
+        sides = 2.0 ** self._boxes.whole[0, d : 2 * d]
+        radius = np.linalg.norm(np.abs(self._boxes.shear) @ sides) + d
+        table = [self._at(np.zeros(d), 2.0**j) for j in range(ceil(log2(radius)) + 1)]
+        self._tabled = len(table)
+        hessians = np.array([x[4 * d + SCALARS :].reshape(d, d) for x in table])
+        least = np.linalg.eigvalsh(hessians)[:, 0]
+        self._curvatures = least - 2.0**-40 * np.abs(hessians).sum(axis=(1, 2))
+        self._table = np.zeros((512, width(d)))
+        self._table[: len(table)] = table
+
+    def refine(self, target: float) -> None:
+        """Halve boxes until the bounds certify the target, in floating point."""
+        b = self._boxes
+        while True:
+            self._tabled, b.boxes, b.waiting = refine(
+                self._facts, self._rows, self._response, self._table, self._curvatures,
+                self._tabled, b.turn, b.shear, self._frame, b.walls, b.limits, b.whole, b.real,
+                b.heap,
+                b.boxes, b.waiting, self._running, target, SHIFT,
+            )  # fmt: skip
+            if self._running[CERTAIN] >= target * self._running[ENVELOPE] or not b.waiting:
+                return
+            if b.boxes + 2 > len(b.real):
+                b.grow()
+            else:
+                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+
+    def live(self) -> Whole:
+        """Return the boxes that have not been halved and are not wholly outside."""
+        return self._boxes.live()
+
+    def lower(self, boxes: Whole) -> Array:
+        """Return the lower bounds on the exponent."""
+        return self._boxes.lower(boxes)
+
+    def upper(self, boxes: Whole) -> Array:
+        """Return the upper bounds on the exponent; infinite if a box is not wholly inside."""
+        return self._boxes.upper(boxes)
+
+    def log_points(self, boxes: Whole) -> Whole:
+        """Return log2 of the number of points of each box."""
+        return self._boxes.log_points(boxes)
+
+    def offset(self, box: int, bits: Bits) -> Whole:
+        """Return a uniform lattice point of a box, from the pilot."""
+        return self._boxes.offset(box, bits)
+
+    def offsets(self, boxes: Whole, words: NDArray[np.uint64]) -> Whole:
+        """Return a uniform lattice point of each box, from the pilot and one word a coordinate."""
+        return self._boxes.offsets(boxes, words)
+
+    def point(self, t: Whole) -> Point:
+        """Return the lattice point at an offset."""
+        return self._boxes.point(t)
+
+    def scores(self, boxes: Whole, t: Whole) -> CurvedScores:
+        """Return the scores at points of boxes."""
+        least = np.zeros(len(t))
+        used = self._boxes.whole[boxes, 2 * t.shape[1] + USED]
+        at_points(
+            self._facts, self._table, self._curvatures, used, t.astype(np.float64),
+            self._boxes.shear, self._frame, least,
+        )  # fmt: skip
+        return CurvedScores(self._field, float(self._field.unit) * least)
+
+
+@dataclass(frozen=True, slots=True)
+class CurvedScores:
+    """Scores at points of boxes: bounded by expansions, exact from all records."""
+
+    field: CurvedField
+    least: Array
+
+    def exact(self, index: int, point: Point) -> Fraction:  # noqa: ARG002
+        """Return the score at a point."""
+        return self.field.score(point)

@@ -1,0 +1,149 @@
+"""First-order expansions of summed gradients, with bounds on what they leave out.
+
+An expansion is taken at a centre e and holds for  |delta| <= radius:
+
+    || G(e + delta) - G - H delta ||  <=  OUT + BEND |delta|^2
+
+in the l2 norm for distances. For Huber's loss it holds coordinate by coordinate, and BEND is 0. A
+record that the expansion cannot hold is open: its unit vector may be anything (OUT grows by 1), or
+its residual may cross a threshold (OUT grows by what a chord through it misses).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+DISTANCE, HUBER = 0, 1
+# Of an expansion: the centre (d), these four, then (d each) OUT, G without and with open records,
+# and H row by row. VALUE is the summed loss at the centre, OPEN the number of open records.
+RADIUS, BEND, VALUE, OPEN, SCALARS = 0, 1, 2, 3, 4
+
+# Steps of unit vectors, of clipped residuals and of covariates, as in the losses; and what rounding
+# them, and adding up in float64, may move.
+UNIT = 2.0**25
+PSI = 2.0**24
+ENDS = 2.0**16
+FUZZ = 2.0**-24
+CHUNK = 4096
+# Half of sqrt(4/3), the largest second derivative of x / |x| at |x| = 1.
+SECOND = 0.5774
+ROUNDING = 1.0 + 2.0**-30
+
+
+def width(d: int) -> int:
+    """Return how many numbers an expansion has."""
+    return 4 * d + SCALARS + d * d
+
+
+@njit("void(f8[:,::1], f8[::1], f8, f8[::1])", cache=True, error_model="numpy")
+def expand_distances(rows, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+    """Sum unit vectors u = x / r and their derivatives (I - uu') / r.
+
+    Where r >= 2 radius, the second derivative is at most sqrt(4/3) / (r - radius)^2.
+    """
+    n, d = rows.shape
+    o, g, a, h = d + SCALARS, 2 * d + SCALARS, 3 * d + SCALARS, 4 * d + SCALARS
+    part, u = np.zeros(len(out)), np.zeros(d)
+    for start in range(0, n, CHUNK):
+        part[:] = 0.0
+        for i in range(start, min(n, start + CHUNK)):
+            square = 0.0
+            for j in range(d):
+                u[j] = centre[j] - rows[i, j]
+                square += u[j] * u[j]
+            r = math.sqrt(square)
+            if radius == 0.0:
+                part[d + VALUE] += math.floor(r)
+                if r == 0.0:
+                    part[d + OPEN] += 1.0
+                    continue
+                for j in range(d):
+                    part[g + j] += np.trunc(u[j] / r * UNIT)
+                continue
+            part[d + VALUE] += r
+            for j in range(d):
+                u[j] = u[j] / r if r > 0.0 else 0.0
+                part[a + j] += u[j]
+            if r < 2.0 * radius:
+                part[d + OPEN] += 1.0
+                continue
+            part[d + BEND] += SECOND / ((r - radius) * (r - radius))
+            for j in range(d):
+                part[g + j] += u[j]
+                for k in range(d):
+                    part[h + j * d + k] += ((1.0 if j == k else 0.0) - u[j] * u[k]) / r
+        for m in range(d + BEND, len(out)):
+            out[m] += part[m]
+    out[d + BEND] *= ROUNDING
+    for j in range(d):
+        out[o + j] = out[d + OPEN]
+        if radius == 0.0:
+            out[g + j] /= UNIT
+        else:
+            out[o + j] += n * math.sqrt(d) * FUZZ
+
+
+@njit("void(f8[:,::1], f8[::1], f8, f8[::1], f8, f8[::1])", cache=True, error_model="numpy")
+def expand_huber(rows, response, bend, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    """Sum clip(r / bend, -1, 1) x, and as its derivative x x' times the slope of a chord.
+
+    Over the radius r moves by at most |x| radius. A residual that stays between the thresholds, or
+    beyond one, is its own chord; else the chord is moved to the middle of what it misses.
+    """
+    n, d = rows.shape
+    o, g, a, h = d + SCALARS, 2 * d + SCALARS, 3 * d + SCALARS, 4 * d + SCALARS
+    part = np.zeros(len(out))
+    for start in range(0, n, CHUNK):
+        part[:] = 0.0
+        for i in range(start, min(n, start + CHUNK)):
+            r, square = -response[i], 0.0
+            for j in range(d):
+                r += rows[i, j] * centre[j]
+                square += rows[i, j] * rows[i, j]
+            if radius == 0.0:
+                psi = np.trunc(min(max(r, -bend), bend) * (PSI / bend)) / PSI
+                for j in range(d):
+                    part[g + j] += psi * rows[i, j]
+                continue
+            move = math.sqrt(square) * radius * ROUNDING
+            low, high = min(max(r - move, -bend), bend), min(max(r + move, -bend), bend)
+            slope = (high - low) / (2.0 * move) if move > 0.0 else 0.0
+            middle, above, below = (high + low) / 2.0, 0.0, 0.0
+            if r - move < -bend < r + move:
+                miss = -bend - middle - slope * (-bend - r)
+                above, below = max(above, miss), min(below, miss)
+            if r - move < bend < r + move:
+                miss = bend - middle - slope * (bend - r)
+                above, below = max(above, miss), min(below, miss)
+            psi, miss, slope = (middle + (above + below) / 2.0) / bend, above - below, slope / bend
+            for j in range(d):
+                part[g + j] += psi * rows[i, j]
+                part[o + j] += miss / (2.0 * bend) * abs(rows[i, j])
+                for k in range(d):
+                    part[h + j * d + k] += slope * rows[i, j] * rows[i, k]
+        for m in range(o, len(out)):
+            out[m] += part[m]
+    for j in range(d):
+        out[a + j] = out[g + j]
+        # truncation and rounding of sums, or rounding alone at a single point
+        out[o + j] += n * ENDS * (2.0 * FUZZ if radius > 0.0 else 2.0**-36)
+        out[o + j] *= ROUNDING
+
+
+@njit(
+    "void(i8, f8[:,::1], f8[::1], f8, f8[::1], f8, f8[::1])",
+    cache=True,
+    error_model="numpy",
+)
+def expand(kind, rows, response, bend, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    """Expand around a centre for all points within a radius; exactly, if the radius is 0."""
+    d = rows.shape[1]
+    out[:] = 0.0
+    out[:d], out[d + RADIUS] = centre, radius
+    if kind == DISTANCE:
+        expand_distances(rows, centre, radius, out)
+    else:
+        expand_huber(rows, response, bend, centre, radius, out)

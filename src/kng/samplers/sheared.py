@@ -1,0 +1,125 @@
+"""Boxes of lattice points in sheared coordinates: where a cover keeps them, and points of them.
+
+    t_j = u_j + floor( sum_{k > j} V_jk u_k ),     theta = pilot + t      a bijection of the lattice
+
+A box is a run of 2**e_j points along each u_j.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log2
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kng.core.bits import Bits
+from kng.core.protocols import PlaneDomain, Point
+from kng.samplers.boxes import LOWER, POINTS, REAL, UPPER
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+# The shear is in multiples of 2**-SHIFT and no entry beyond STEEPEST.
+SHIFT = 10
+_STEEPEST = 4.0
+
+
+class ShearedBoxes:
+    """Corners, sides and bounds of boxes around a pilot; ``columns`` whole numbers a box more."""
+
+    def __init__(
+        self, domain: PlaneDomain, pilot: Array, metric: Array, columns: int, size: int = 1024
+    ) -> None:
+        d = domain.dim
+        self.pilot: Point = tuple(int(v) for v in pilot)
+        shear = shear_of(metric)
+        self.turn = np.rint((shear - np.eye(d)) * 2**SHIFT).astype(np.int64)
+        self.shear = np.ascontiguousarray(np.eye(d) + self.turn / 2**SHIFT)
+        self.whole = np.zeros((size, 2 * d + columns), np.int64)
+        self.real = np.zeros((size, REAL))
+        self.heap = np.zeros(size, np.int64)
+        self.boxes, self.waiting = 0, 0
+        walls = domain.inequalities()
+        self.walls = np.array([[float(v) for v in row] for row, _ in walls])
+        self.limits = np.array(
+            [
+                float(b - sum(a * t for a, t in zip(row, self.pilot, strict=True)))
+                for row, b in walls
+            ]
+        )
+        self._root(domain)
+
+    def _root(self, domain: PlaneDomain) -> None:
+        """Make the root: a box around the domain with the pilot at a third of every side.
+
+        A third stays a third or two thirds of the side when boxes are halved, so that the boxes
+        around the pilot are never cut through it.
+        """
+        d = domain.dim
+        back = np.linalg.inv(self.shear)
+        low = np.array([f - p for f, p in zip(domain.first, self.pilot, strict=True)], float)
+        high = np.array([b - p + 1 for b, p in zip(domain.last, self.pilot, strict=True)], float)
+        least = np.minimum(back * low, back * high).sum(axis=1)
+        most = np.maximum(back * low, back * high).sum(axis=1)
+        for j in range(d):
+            margin = 4 + 2.0**-20 * max(abs(least[j]), abs(most[j]))
+            need = max(3 * (margin - least[j]), 1.5 * (margin + most[j]))
+            bits = max(1, ceil(log2(need)))
+            self.whole[0, j] = -(2**bits // 3)
+            self.whole[0, d + j] = bits
+
+    def grow(self) -> None:
+        """Make room for twice as many boxes."""
+        for name in ("whole", "real", "heap"):
+            old = getattr(self, name)
+            new = np.zeros((2 * len(old), *old.shape[1:]), old.dtype)
+            new[: len(old)] = old
+            setattr(self, name, new)
+
+    def live(self) -> Whole:
+        """Return the boxes that have not been halved and are not wholly outside."""
+        return np.flatnonzero(np.isfinite(self.real[: self.boxes, POINTS]))
+
+    def lower(self, boxes: Whole) -> Array:
+        """Return the lower bounds on the exponent."""
+        return np.asarray(self.real[boxes, LOWER])
+
+    def upper(self, boxes: Whole) -> Array:
+        """Return the upper bounds on the exponent; infinite if a box is not wholly inside."""
+        return np.asarray(self.real[boxes, UPPER])
+
+    def log_points(self, boxes: Whole) -> Whole:
+        """Return log2 of the number of points of each box."""
+        d = len(self.pilot)
+        return np.asarray(self.whole[boxes, d : 2 * d].sum(axis=1))
+
+    def offset(self, box: int, bits: Bits) -> Whole:
+        """Return a uniform lattice point of a box, from the pilot."""
+        d = len(self.pilot)
+        corner, sides = self.whole[box, :d], self.whole[box, d : 2 * d]
+        u = np.array([int(a) + bits.take(int(e)) for a, e in zip(corner, sides, strict=True)])
+        return np.asarray(self.sheared(u[None, :])[0])
+
+    def offsets(self, boxes: Whole, words: NDArray[np.uint64]) -> Whole:
+        """Return a uniform lattice point of each box, from the pilot and one word a coordinate."""
+        d = len(self.pilot)
+        sides = self.whole[boxes, d : 2 * d]
+        steps = (words.T.astype(np.uint64) >> np.uint64(1)) >> (63 - sides).astype(np.uint64)
+        return self.sheared(self.whole[boxes, :d] + steps.astype(np.int64))
+
+    def sheared(self, u: Whole) -> Whole:
+        """Return t_j = u_j + floor( sum V_jk u_k )."""
+        return np.asarray(u + ((u @ self.turn.T) >> SHIFT))
+
+    def point(self, t: Whole) -> Point:
+        """Return the lattice point at an offset."""
+        return tuple(p + int(v) for p, v in zip(self.pilot, t, strict=True))
+
+
+def shear_of(metric: Array) -> Array:
+    """Return an upper triangular V with ones on its diagonal, V'MV diagonal unless too steep."""
+    d = len(metric)
+    metric = metric + (1e-6 * np.trace(metric) / d + 1e-300) * np.eye(d)
+    root = np.linalg.cholesky(metric).T
+    shear = np.linalg.inv(root / np.diag(root)[:, None])
+    return np.asarray(np.triu(np.clip(shear, -_STEEPEST, _STEEPEST), 1) + np.eye(d))

@@ -1,0 +1,249 @@
+"""Branch and bound on expansions draws the stated law: small lattices, every box, every tape."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from audit.oracle import PRECISION, ball
+from flint import arb, ctx
+from samplers.laws import ALARM, p_value
+from samplers.tapes import enumerate_tapes
+
+from kng.core.bits import SeededBits
+from kng.core.bounds import Bounds
+from kng.core.encoding import Encoding
+from kng.core.errors import IncompatibleParts
+from kng.core.plan import DensityPlan
+from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.core.problem import Problem
+from kng.core.protocols import Point
+from kng.data import open_source
+from kng.domains import Box
+from kng.losses import GeometricMedian
+from kng.mechanisms import KNG, Exponential
+from kng.norms import L2, LInf
+from kng.release import certified
+from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound, envelope_of
+from kng.samplers.expansions import expand, width
+from kng.samplers.slices import Slices
+
+
+def plan_of(
+    last: Point,
+    *,
+    epsilon: int = 1,
+    mechanism: KNG | Exponential | None = None,
+    adding: bool = False,
+    records: int = 30,
+    sampler: str = "auto",
+) -> DensityPlan:
+    """Return a plan for points of 0 .. last, in steps of one."""
+    d = len(last)
+    bounds = Bounds((Fraction(0),) * d, tuple(Fraction(k) for k in last))
+    encoding = Encoding(bounds, (Fraction(1),) * d, (0,) * d)
+    unit = PrivacyUnit(AddRemove() if adding else ReplaceOne(records))
+    lattice = encoding.lattice
+    problem = Problem(GeometricMedian(), L2(), Box.of(lattice), encoding, lattice, unit)
+    plan = certified((mechanism or KNG()).plan(problem, Fraction(epsilon)), sampler)
+    assert isinstance(plan, DensityPlan)
+    return plan
+
+
+def field_of(plan: DensityPlan, x):
+    loss, source = plan.problem.loss, open_source(x, plan.problem.records)
+    return (loss.read_value if plan.score == "value" else loss.read_gradient)(source, [plan])[0]
+
+
+def cloud(last: Point, n: int, seed: int = 0):
+    """Return points around the middle, a sixth of them equal."""
+    rng = np.random.default_rng(seed)
+    x = np.array(last) * (
+        0.45 + 0.2 * rng.normal(size=(n, len(last))) * [1.0, *([0.4] * (len(last) - 1))]
+    )
+    x[: n // 6] = np.array(last) // 3
+    return x
+
+
+def exponents(plan: DensityPlan, field) -> dict[Point, Fraction]:
+    ranges = [range(a, b + 1) for a, b in zip(plan.domain.first, plan.domain.last, strict=True)]
+    return {k: plan.exponent(k, field.score(k)) for k in product(*ranges)}
+
+
+def law_of(gammas: dict[Point, Fraction], rate: float = 1.0) -> dict[Point, float]:
+    least = min(gammas.values())
+    weights = {k: math.exp(-rate * float(g - least)) for k, g in gammas.items()}
+    total = sum(weights.values())
+    return {k: w / total for k, w in weights.items()}
+
+
+def draws(envelope: BoxEnvelope, size: int) -> list[Point]:
+    bits = SeededBits(5)
+    found: list[Point] = []
+    while len(found) < size:
+        point = envelope.first_of(24, bits)
+        if point is not None:
+            found.append(point)
+    return found
+
+
+CASES = {
+    "plane": {"last": (16, 16), "epsilon": 2},
+    "add-remove": {"last": (16, 12), "epsilon": 1, "adding": True},
+    "d = 3": {"last": (8, 8, 6), "epsilon": 2},
+    "line": {"last": (40,), "epsilon": 1},
+    "exponential": {"last": (16, 16), "epsilon": 6, "mechanism": Exponential()},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_law_is_the_stated_one(case):
+    plan = plan_of(**CASES[case])
+    field = field_of(plan, cloud(plan.domain.last, 30))
+    gammas = exponents(plan, field)
+    found = draws(envelope_of(plan, field), 3000)
+    assert p_value(found, law_of(gammas)) > ALARM
+    assert p_value(found, law_of(gammas, 1.2)) < ALARM
+
+
+def boxes_of(envelope: BoxEnvelope):
+    """Yield the points of every box with its bounds."""
+    boxes = envelope._cover._boxes
+    d = len(boxes.pilot)
+    for box in boxes.live():
+        corner, sides = boxes.whole[box, :d], boxes.whole[box, d : 2 * d]
+        u = np.array(
+            list(product(*(range(a, a + 2**e) for a, e in zip(corner, sides, strict=True))))
+        )
+        points = [boxes.point(t) for t in boxes.sheared(u)]
+        yield points, boxes.lower(np.array([box]))[0], boxes.upper(np.array([box]))[0]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("n", "seed"), [(40, 1), (40, 2), (3, 3), (1, 4), (400, 5)])
+@pytest.mark.parametrize("target", [None, 0.9])
+def test_boxes_cover_the_domain_once_and_their_bounds_hold(case, n, seed, target):
+    plan = plan_of(**CASES[case], records=n)
+    field = field_of(plan, cloud(plan.domain.last, n, seed))
+    gammas = exponents(plan, field)
+    envelope = envelope_of(plan, field)
+    if target is not None:
+        envelope._cover.refine(target)
+    seen = []
+    for points, lower, upper in boxes_of(envelope):
+        inside = [k for k in points if k in gammas]
+        seen += inside
+        assert all(lower <= gammas[k] for k in inside)
+        if math.isfinite(upper):
+            assert len(inside) == len(points)
+            assert all(gammas[k] <= upper for k in inside)
+    assert sorted(seen) == sorted(gammas)
+
+
+def test_every_short_tape_of_one_attempt():
+    plan = plan_of((2, 2), epsilon=2, records=3)
+    field = field_of(plan, np.array([[0, 0], [0, 1], [2, 1]]))
+    envelope = envelope_of(plan, field)
+    found = enumerate_tapes(envelope.attempt, 15_000)
+    gammas = exponents(plan, field)
+    least = Fraction(envelope._least, 16)
+
+    def law(rate: Fraction):
+        with ctx.workprec(PRECISION):
+            scale = arb(2) ** envelope._scale / arb(envelope._cumulative[-1])
+            law = {k: (-ball(rate * (g - least))).exp() * scale for k, g in gammas.items()}
+            law[None] = arb(1) - sum(law.values(), arb(0))
+        return law
+
+    assert found.unresolved < Fraction(1, 20), float(found.unresolved)
+    assert found.escapes(law(Fraction(1))) == []
+    assert found.escapes(law(Fraction(6, 5))) != []
+
+
+DATA = {
+    "none": lambda rng: np.empty((0, 3)),
+    "one": lambda rng: np.full((1, 3), 0.2),
+    "equal": lambda rng: np.full((150, 3), 0.2),
+    "in a corner": lambda rng: np.full((1000, 3), 1e9),
+    "on a line": lambda rng: np.outer(rng.normal(size=300), [1e5, 1e5, 1e5]) + 2**19,
+    "half equal": lambda rng: np.where(
+        rng.random((500, 1)) < 0.6, 2.0**18, 2**20 * rng.random((500, 3))
+    ),
+    "missing": lambda rng: np.full((20, 3), np.nan),
+    "integers": lambda rng: 2**18 * rng.integers(0, 4, (400, 3)),
+}
+
+
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("mechanism", [KNG(), Exponential()], ids=["kng", "exponential"])
+def test_degenerate_data_do_not_stall(data, mechanism):
+    plan = plan_of((2**20,) * 3, mechanism=mechanism, adding=True)
+    field = field_of(plan, DATA[data](np.random.default_rng(1)))
+    assert plan.domain.contains(BranchAndBound().draw(plan, field, SeededBits(1)))
+
+
+def test_where_most_records_agree_their_point_is_the_answer():
+    plan = plan_of((2**20,) * 2, records=2000)
+    x = np.where(np.arange(2000)[:, None] < 1500, 2.0**18, [2.0**20, 5.0])
+    field = field_of(plan, x)
+    assert field.score((2**18,) * 2) == 0
+    assert BranchAndBound().draw(plan, field, SeededBits(1)) == (2**18,) * 2
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+@pytest.mark.parametrize("radius", [0.5, 3.0, 40.0])
+def test_expansions_hold_within_their_radius(d, radius):
+    rng = np.random.default_rng(d)
+    rows = np.rint(30 * rng.normal(size=(60, d)))
+    out, centre = np.zeros(width(d)), np.rint(5 * rng.normal(size=d))
+    expand(0, rows, np.empty(0), 0.0, centre, radius, out)
+    bend, opened, g = out[d + 1], out[d + 4], out[2 * d + 4 : 3 * d + 4]
+    hessian = out[4 * d + 4 :].reshape(d, d)
+    worst = 0.0
+    for _ in range(300):
+        step = rng.normal(size=d)
+        step *= radius * rng.random() / np.linalg.norm(step)
+        away = centre + step - rows
+        there = (away / np.linalg.norm(away, axis=1)[:, None]).sum(axis=0)
+        miss = np.linalg.norm(there - g - hessian @ step)
+        worst = max(worst, miss / (opened + bend * step @ step))
+    assert worst <= 1
+    assert d == 1 or radius < 1 or worst > 0.02
+
+
+def test_second_derivatives_of_unit_vectors_are_bounded_as_stated():
+    angle = np.linspace(0, np.pi, 10_001)
+    a, b = np.cos(angle), np.sin(angle)
+    sizes = np.abs(b) * np.sqrt(4 * a * a + b * b) / 2
+    assert 0.57735 < sizes.max() <= 0.5774
+
+
+def test_six_coordinates_and_other_norms_are_refused():
+    with pytest.raises(IncompatibleParts, match="hit-and-run"):
+        plan_of((8,) * 6)
+    with pytest.raises(IncompatibleParts, match="up to 8 columns"):
+        plan_of((8,) * 9, sampler="hit-and-run")
+    plan = plan_of((8, 8))
+    problem = plan.problem
+    with pytest.raises(IncompatibleParts, match="L2"):
+        KNG().plan(
+            Problem(
+                problem.loss, LInf(), problem.domain, problem.records, problem.answers, problem.unit
+            ),
+            Fraction(1),
+        )
+
+
+@pytest.mark.parametrize("mechanism", [KNG(), Exponential()], ids=["kng", "exponential"])
+def test_the_chain_on_slices_finds_the_same_law(mechanism):
+    plan = plan_of((24, 24), epsilon=4, mechanism=mechanism, records=12, sampler="hit-and-run")
+    field, bits = field_of(plan, cloud((24, 24), 12)), SeededBits(2)
+    exact = law_of(exponents(plan, field))
+    mean = np.array([sum(p * k[j] for k, p in exact.items()) for j in range(2)])
+    spread = np.sqrt([sum(p * (k[j] - mean[j]) ** 2 for k, p in exact.items()) for j in range(2)])
+    found = np.array([Slices().draw(plan, field, bits) for _ in range(25)])
+    assert np.all(np.abs(found.mean(axis=0) - mean) < 5 * spread / np.sqrt(25))
+    assert np.all(found.std(axis=0) > spread / 2)
