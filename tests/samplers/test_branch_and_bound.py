@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 from itertools import product
 
@@ -29,6 +30,7 @@ from kng.losses import QuantilePlane
 from kng.mechanisms import KNG, Exponential
 from kng.norms import InterceptSup, LInf
 from kng.release import certified
+from kng.samplers import cover as cover_module
 from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound, envelope_of
 from kng.samplers.chords import Chords
 
@@ -198,6 +200,40 @@ def test_degenerate_data_do_not_stall(n, dim):
     plan = plan_of(dim, 2**26, adding=True)
     field = field_of(plan, np.full((n, dim - 1), 0.3), np.full(n, 0.2))
     assert plan.domain.contains(BranchAndBound().draw(plan, field, SeededBits(1)))
+
+
+@pytest.mark.parametrize("tau", [HALF, Fraction(9, 10)], ids=str)
+@pytest.mark.parametrize(("dim", "most"), [(2, 2000), (3, 20_000)])
+@pytest.mark.parametrize("kind", ["uniform", "a plane", "two values"])
+def test_tied_records_take_no_more_boxes_than_others(dim, most, kind, tau):
+    """Answers to a questionnaire: yes or no, and eleven steps. Time is boxes, and these are few."""
+    n, rng = 10_000, np.random.default_rng(4)
+    X = rng.choice([-1.0, 1.0], (n, dim - 1))
+    y = {
+        "uniform": rng.integers(-5, 6, n) / 5,
+        "a plane": X.sum(axis=1) / 4,
+        "two values": rng.choice([-1.0, 1.0], n),
+    }[kind]
+    plan = plan_of(dim, 2**26, tau=tau, records=n)
+    assert len(envelope_of(plan, field_of(plan, X, y))._boxes) < most
+
+
+@pytest.mark.parametrize("mixed", ["well", "not at all"])
+def test_equal_records_are_one_row_and_others_are_not(mixed, monkeypatch):
+    rng = np.random.default_rng(6)
+    rows = rng.integers(-2, 3, (3000, 3)).astype(np.float32)
+    residual = rng.integers(-2, 3, 3000).astype(float)
+    if mixed == "not at all":
+        monkeypatch.setattr(cover_module, "_mixture", lambda rows, residual: 0 * residual)
+    *kept, weights = cover_module._distinct(rows, residual)
+    found: Counter[tuple[float, ...]] = Counter()
+    for row, weight in zip(np.column_stack(kept), weights, strict=True):
+        found[tuple(row)] += int(weight)
+    assert found == Counter(map(tuple, np.column_stack([rows, residual])))
+    assert mixed != "well" or len(weights) == len(found)
+    alone = cover_module._distinct(rows[:, :1], np.arange(3000.0))
+    assert np.array_equal(alone[1], np.arange(3000.0))
+    assert np.all(alone[2] == 1)
 
 
 def test_six_coordinates_are_refused_and_told_what_would_serve():

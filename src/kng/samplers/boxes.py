@@ -43,13 +43,13 @@ ROUNDING = 1.0 + 2.0**-30
 
 
 @njit(
-    "i8(f4[:,::1], f8[::1], f8[:,::1], f8[:,::1], i8, f8[::1], f8[::1], f8, i4[::1], i8, i8, i8,"
-    " i4[::1], f8[::1], f8[:,::1])",
+    "i8(f4[:,::1], f8[::1], i4[::1], f8[:,::1], f8[:,::1], i8, f8[::1], f8[::1], f8, i4[::1], i8,"
+    " i8, i8, i4[::1], f8[::1], f8[:,::1])",
     cache=True,
     error_model="numpy",
 )
 def scan(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
-    rows, residual, shear, groups, levels, t, reach, slack,
+    rows, residual, weights, shear, groups, levels, t, reach, slack,
     items, first, length, end, stack, sums, open_,
 ):  # fmt: skip
     """Decide the items of a list for one box; return the end of the list of those left open.
@@ -129,46 +129,47 @@ def scan(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                     if j < d - 1:
                         move += slack * abs(x)
                 move *= ROUNDING
+                weight = np.float64(weights[i])
                 if ahead - move >= 0:
                     for j in range(d):
-                        sums[j] += rows[i, j]
+                        sums[j] += weight * rows[i, j]
                     part = math.floor(residual[i] / HIGH)
-                    sums[d] += part
-                    sums[d + 1] += residual[i] - part * HIGH
+                    sums[d] += weight * part
+                    sums[d + 1] += weight * (residual[i] - part * HIGH)
                 elif ahead + move >= 0:
                     for j in range(d):
                         x, q = np.float64(rows[i, j]), 0.0
                         for k in range(j + 1):
                             q += rows[i, k] * shear[k, j]
-                        open_[0, j] += max(x, 0.0)
-                        open_[1, j] += min(x, 0.0)
-                        open_[2, j] += max(q, 0.0)
-                        open_[3, j] += min(q, 0.0)
-                        open_[4, j] += abs(q)
+                        open_[0, j] += weight * max(x, 0.0)
+                        open_[1, j] += weight * min(x, 0.0)
+                        open_[2, j] += weight * max(q, 0.0)
+                        open_[3, j] += weight * min(q, 0.0)
+                        open_[4, j] += weight * abs(q)
                         if ahead >= 0:
-                            open_[5, j] += x
+                            open_[5, j] += weight * x
                     if ahead >= 0:
-                        open_[5, d] += residual[i]
-                    open_[6, 1] += max(0.0, ahead + move)
+                        open_[5, d] += weight * residual[i]
+                    open_[6, 1] += weight * max(0.0, ahead + move)
                     items[end] = item
                     end += 1
     return end
 
 
 @njit(
-    "void(f4[:,::1], f8[::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], i4[::1], i8[::1], i8[::1], i8,"
-    " i4[::1], f8[:,::1])",
+    "void(f4[:,::1], f8[::1], i4[::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], i4[::1], i8[::1],"
+    " i8[::1], i8, i4[::1], f8[:,::1])",
     cache=True,
     error_model="numpy",
 )
 def scan_points(  # type: ignore[no-untyped-def]  # noqa: PLR0917
-    rows, residual, shear, groups, levels, t, items, first, length, end, stack, sums
+    rows, residual, weights, shear, groups, levels, t, items, first, length, end, stack, sums
 ):
     """Decide every record at single points of boxes; nothing stays open."""
     reach, open_ = np.zeros(t.shape[1]), np.zeros((7, t.shape[1] + 2))
     for m in range(len(t)):
         scan(
-            rows, residual, shear, groups, levels, t[m], reach, 0.0,
+            rows, residual, weights, shear, groups, levels, t[m], reach, 0.0,
             items, first[m], length[m], end, stack, sums[m], open_,
         )  # fmt: skip
 
@@ -252,12 +253,12 @@ def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0917
 
 
 @njit(
-    "void(f4[:,::1], f8[:,::1], f8[::1], f8[::1], i4[::1], i8, i8, f8[::1], f8[::1])",
+    "void(f4[:,::1], i4[::1], f8[:,::1], f8[::1], f8[::1], i4[::1], i8, i8, f8[::1], f8[::1])",
     cache=True,
     error_model="numpy",
 )
-def bound_few(  # type: ignore[no-untyped-def]  # noqa: PLR0917
-    rows, groups, totals, facts, items, first, last, sums, node
+def bound_few(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
+    rows, weights, groups, totals, facts, items, first, last, sums, node
 ):
     """Sharpen the bounds of a box with few open items by looking at all subsets that may count.
 
@@ -281,7 +282,10 @@ def bound_few(  # type: ignore[no-untyped-def]  # noqa: PLR0917
             for m in range(size):
                 if (chosen >> m) & 1:
                     item = items[first + m]
-                    x += groups[item, 3 * d + j] if item >= 0 else rows[-1 - item, j]
+                    if item >= 0:
+                        x += groups[item, 3 * d + j]
+                    else:
+                        x += np.float64(weights[-1 - item]) * rows[-1 - item, j]
             g = abs(facts[Q] * x - facts[P] * totals[j])
             if j == 0:
                 front = g
@@ -307,14 +311,14 @@ def count(real, boxes, running):  # type: ignore[no-untyped-def]
 
 
 @njit(
-    "UniTuple(i8, 3)(f4[:,::1], f8[::1], f8[:,::1], i8, i8[:,::1], f8[:,::1], f8[::1], f8[::1],"
-    " f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i4[::1], i8[::1], i8, i8, i8, f8[::1], f8[::1],"
-    " f8, i8)",
+    "UniTuple(i8, 3)(f4[:,::1], f8[::1], i4[::1], f8[:,::1], i8, i8[:,::1], f8[:,::1], f8[::1],"
+    " f8[::1], f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i4[::1], i8[::1], i8, i8, i8, f8[::1],"
+    " f8[::1], f8, i8)",
     cache=True,
     error_model="numpy",
 )
 def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
-    rows, residual, groups, levels, turn, shear, totals, facts, walls, limits,
+    rows, residual, weights, groups, levels, turn, shear, totals, facts, walls, limits,
     whole, real, items, heap, boxes, listed, waiting, best, running, target, shift,
 ):  # fmt: skip
     """Halve boxes until the target is certified or an array is full.
@@ -338,9 +342,10 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
                 break
             parent, children = heap[0], 2
             start = whole[parent, 2 * d + LIST]
-            most = 0.0  # records that its children may list
+            most = 0.0  # rows that its children may list: no more than records, or than rows
             for m in range(start, start + whole[parent, 2 * d + LENGTH]):
                 most += groups[items[m], 7 * d + 4] if items[m] >= 0 else 1.0
+            most = min(most, np.float64(len(rows)))
             if boxes + 2 > len(real) or listed + 2 * most > len(items):
                 break
             waiting -= 1
@@ -378,13 +383,16 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
             open_[:] = 0.0
             slack = 1.0 if bits > 0 else 0.0
             end = scan(
-                rows, residual, shear, groups, levels, t, reach, slack, items,
+                rows, residual, weights, shear, groups, levels, t, reach, slack, items,
                 whole[parent, 2 * d + LIST], whole[parent, 2 * d + LENGTH], listed,
                 stack, sums, open_,
             )  # fmt: skip
             bound(shear, totals, facts, t, reach, open_, sums, best, running, node)
             if end - listed <= FEW and facts[VALUE] == 0:
-                bound_few(rows, groups, totals, facts, items, listed, end, sums, node)
+                bound_few(rows, weights, groups, totals, facts, items, listed, end, sums, node)
+            if box > 0:  # what holds for a box holds for its halves
+                node[LOWER] = max(node[LOWER], real[parent, LOWER])
+                node[UPPER] = min(node[UPPER], real[parent, UPPER])
             inside, outside, straddled = True, False, 0
             for m in range(len(limits)):
                 at_centre, spread = 0.0, 0.0

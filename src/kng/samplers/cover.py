@@ -7,6 +7,7 @@ boxes it takes.
     pilot   a least-squares fit moved to the wanted quantile; residuals are taken from it
     shear   makes the covariates orthogonal, so that boxes fit the valley of the loss
     groups  records near each other, decided together by large boxes
+    weights how many records are equal and stand in one row
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ _STEEPEST = 4.0
 # Records in a group of the last level, and the most levels there are.
 _GROUP = 16
 _LEVELS = 13
+# Equal records are looked for where two of so many are equal.
+_SAMPLE = 4096
 # Records whose temporaries stay in the processor's cache.
 _BLOCK = 2**14
 
@@ -75,7 +78,7 @@ class Cover:
                 0.0,
             ]
         )
-        self._arrange(rows, residual)
+        self._arrange(*_distinct(rows, residual))
         del residual
         self._totals = np.array(
             [*self._sum(3 * d, d), HIGH * self._root(2) + self._root(3), *self._magnitudes()]
@@ -93,7 +96,9 @@ class Cover:
         )
         self._start(domain)
 
-    def _arrange(self, rows: NDArray[np.float32], residual: Array) -> None:
+    def _arrange(
+        self, rows: NDArray[np.float32], residual: Array, weights: NDArray[np.int32]
+    ) -> None:
         """Put records into groups."""
         n, d = rows.shape
         levels = min(_LEVELS, max(0, int(log2(max(n / _GROUP, 1)))))
@@ -106,10 +111,10 @@ class Cover:
         order = np.arange(n, dtype=np.int32)
         order_groups(keys, order, levels)
         del keys
-        self._rows, self._residual = rows[order], residual[order]
+        self._rows, self._residual, self._weights = rows[order], residual[order], weights[order]
         del order
         self._groups = np.zeros((2 ** (levels + 1) - 1, 7 * d + 5))
-        fill_groups(self._rows, self._residual, self._shear, levels, self._groups)
+        fill_groups(self._rows, self._residual, self._weights, self._shear, levels, self._groups)
 
     def _sum(self, first: int, size: int) -> Array:
         return self._groups[0, first : first + size]
@@ -151,6 +156,7 @@ class Cover:
         tau, loss = self._facts[P] / self._facts[Q], 0.0
         for at in range(0, n, _BLOCK):
             part = self._residual[at : at + _BLOCK]
+            part = part * self._weights[at : at + _BLOCK]
             loss += float(np.maximum(tau * part, (tau - 1) * part).sum())
             self._running[DOUBT] += np.abs(part).sum()
         self._running[LEAST] = self._facts[Q] * loss * (1 + 2**-30)
@@ -160,10 +166,10 @@ class Cover:
         """Halve boxes until the bounds certify the target, in floating point."""
         while True:
             self._boxes, self._listed, self._waiting = refine(
-                self._rows, self._residual, self._groups, self._levels, self._turn, self._shear,
-                self._totals, self._facts, self._walls, self._limits, self._whole, self._real,
-                self._items, self._heap, self._boxes, self._listed, self._waiting, self._best,
-                self._running, target, _SHIFT,
+                self._rows, self._residual, self._weights, self._groups, self._levels, self._turn,
+                self._shear, self._totals, self._facts, self._walls, self._limits, self._whole,
+                self._real, self._items, self._heap, self._boxes, self._listed, self._waiting,
+                self._best, self._running, target, _SHIFT,
             )  # fmt: skip
             if self._running[CERTAIN] >= target * self._running[ENVELOPE] or not self._waiting:
                 return
@@ -222,7 +228,7 @@ class Cover:
         d = self._rows.shape[1]
         sums = self._real[boxes, REAL:]
         scan_points(
-            self._rows, self._residual, self._shear, self._groups, self._levels,
+            self._rows, self._residual, self._weights, self._shear, self._groups, self._levels,
             t.astype(np.float64), self._items, self._whole[boxes, 2 * d + LIST],
             self._whole[boxes, 2 * d + LENGTH], self._listed, self._stack, sums,
         )  # fmt: skip
@@ -266,6 +272,40 @@ def cover_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> Cover:
         np.rint(pilot), [float(k) for k in domain.first], [float(k) for k in domain.last]
     )
     return Cover(domain, field, rate, inside, shear)
+
+
+def _distinct(
+    rows: NDArray[np.float32], residual: Array
+) -> tuple[NDArray[np.float32], Array, NDArray[np.int32]]:
+    """Return one row for equal records and how many it stands for.
+
+    Records are sorted by a mixture of their numbers, and then neighbours are compared: records that
+    are not equal are never joined, whatever the mixture does.
+    """
+    n, d = rows.shape
+    some = slice(None, None, max(1, n // _SAMPLE))
+    tried = _mixture(rows[some], residual[some])
+    if len(np.unique(tried)) == len(tried):
+        return rows, residual, np.ones(n, np.int32)
+    order = np.argsort(_mixture(rows, residual), kind="stable").astype(np.int32)
+    new = np.ones(n, bool)
+    new[1:] = residual[order[1:]] != residual[order[:-1]]
+    for j in range(d):
+        column = rows[order, j]
+        new[1:] |= column[1:] != column[:-1]
+    starts = np.flatnonzero(new)
+    kept = order[starts]
+    return rows[kept], residual[kept], np.diff(starts, append=n).astype(np.int32)
+
+
+def _mixture(rows: NDArray[np.float32], residual: Array) -> NDArray[np.uint64]:
+    """Return one number for each record, equal for equal records."""
+    mixed = residual.astype(np.int64).astype(np.uint64)
+    for j in range(rows.shape[1]):
+        mixed *= np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+        mixed += rows[:, j].astype(np.int64).astype(np.uint64)
+    return mixed
 
 
 def _product(rows: NDArray[np.float32], t: Array) -> Array:

@@ -14,6 +14,9 @@ group a few exact sums and ranges are kept, so that a box can decide all of its 
     6d        sum of |x V|
     7d        smallest and largest residual, sum of their high and low parts, number of records
 
+Equal records are one row with a weight: what they do they do together, and a box need not be told
+so by being halved.
+
 Everything is a whole number in float64, or a multiple of 2**-SHIFT, and exact.
 """
 
@@ -70,8 +73,10 @@ def order_groups(keys, order, levels):  # type: ignore[no-untyped-def]
             _select(order, keys[at], first, last, ((2 * g + 1) * n) >> (level + 1))
 
 
-@njit("void(f4[:,::1], f8[::1], f8[:,::1], i8, f8[:,::1])", cache=True, error_model="numpy")
-def fill_groups(rows, residual, shear, levels, groups):  # type: ignore[no-untyped-def]
+@njit(
+    "void(f4[:,::1], f8[::1], i4[::1], f8[:,::1], i8, f8[:,::1])", cache=True, error_model="numpy"
+)
+def fill_groups(rows, residual, weights, shear, levels, groups):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Fill the table of groups, the last level from the records and the others from it."""
     n, d = rows.shape
     leaves = (1 << levels) - 1
@@ -82,13 +87,14 @@ def fill_groups(rows, residual, shear, levels, groups):  # type: ignore[no-untyp
         group[d : 2 * d] = -np.inf
         group[e], group[e + 1] = np.inf, -np.inf
         first, last = (g * n) >> levels, ((g + 1) * n) >> levels
-        group[e + 4] = last - first
         for i in range(first, last):
+            weight = np.float64(weights[i])
             high = np.floor(residual[i] / HIGH)
             group[e] = min(group[e], residual[i])
             group[e + 1] = max(group[e + 1], residual[i])
-            group[e + 2] += high
-            group[e + 3] += residual[i] - high * HIGH
+            group[e + 2] += weight * high
+            group[e + 3] += weight * (residual[i] - high * HIGH)
+            group[e + 4] += weight
             for j in range(d):
                 x, q = np.float64(rows[i, j]), 0.0
                 for k in range(j + 1):
@@ -96,10 +102,10 @@ def fill_groups(rows, residual, shear, levels, groups):  # type: ignore[no-untyp
                 group[j] = min(group[j], x)
                 group[d + j] = max(group[d + j], x)
                 group[2 * d + j] = max(group[2 * d + j], abs(q))
-                group[3 * d + j] += x
-                group[4 * d + j] += max(x, 0.0)
-                group[5 * d + j] += max(q, 0.0)
-                group[6 * d + j] += abs(q)
+                group[3 * d + j] += weight * x
+                group[4 * d + j] += weight * max(x, 0.0)
+                group[5 * d + j] += weight * max(q, 0.0)
+                group[6 * d + j] += weight * abs(q)
     for k in range(leaves - 1, -1, -1):
         left, right = groups[2 * k + 1], groups[2 * k + 2]
         for j in range(e + 5):
