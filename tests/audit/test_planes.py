@@ -79,13 +79,9 @@ def test_every_neighbouring_pair_loses_at_most_epsilon_and_the_worst_much_of_it(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"norm": "linf"},
-        {"epsilon": Fraction(3)},
-        {"epsilon": Fraction(1, 10)},
-        {"records_per_person": 2},
-        {"bound": Fraction(4)},
-        {"mechanism": "exponential", "bound": Fraction(4)},
-        {"mechanism": "exponential", "records_per_person": 2},
+        {"norm": "linf", "epsilon": Fraction(3)},
+        {"epsilon": Fraction(1, 10), "records_per_person": 2},
+        {"mechanism": "exponential", "bound": Fraction(4), "records_per_person": 2},
     ],
     ids=str,
 )
@@ -131,16 +127,16 @@ def search(setting: Plane, n: int, seeds: range) -> Verdict:
     ("mechanism", "shape", "quantile", "n", "floor"),
     [
         ("kng", "d1", "0.9", 10, "0.95"),
-        ("kng", "d1+1", "0.5", 10, "0.95"),
-        ("kng", "d1+1", "0.9", 20, "0.95"),
-        ("kng", "d2", "0.9", 20, "0.80"),
-        ("exponential", "d1+1", "0.5", 10, "0.68"),
+        ("kng", "d1+1", "0.5", 10, "0.98"),
+        ("kng", "d1+1", "0.9", 20, "0.99"),
+        ("kng", "d2", "0.9", 20, "0.95"),
+        ("exponential", "d1+1", "0.5", 10, "0.70"),
     ],
 )
 def test_directed_search_comes_close_to_epsilon_and_stays_below(
     mechanism: str, shape: str, quantile: str, n: int, floor: str
 ) -> None:
-    verdict = search(plane(mechanism, shape, REPLACE, quantile), n, range(3))
+    verdict = search(plane(mechanism, shape, REPLACE, quantile), n, range(1, 3))
     assert verdict.private, verdict
     assert verdict.spread <= 1, verdict
     assert verdict.low >= Fraction(floor), verdict.tightness

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
+from estimators.fitting import watched
+from estimators.outlets import receipt
+from sklearn.base import clone
 
 import kng
 
@@ -92,13 +97,79 @@ def test_nine_columns_are_refused_and_the_chain_is_named():
 
 
 @pytest.mark.parametrize(
+    "quantile", [0, 1, -0.5, 1.5, "x", None, True, [0.5, float("nan")], [[0.5]]]
+)
+def test_a_quantile_that_is_none_is_refused_before_a_record_is_read(tmp_path, quantile):
+    ledger, journal = kng.Ledger(tmp_path / "budget.db", cap=1), []
+    X, y = (watched(part, journal) for part in records(20))
+    with pytest.raises(kng.KngError, match="quantile"):
+        model(ledger=ledger, random_state=None, quantile=quantile).fit(X, y)
+    assert (ledger.spent, journal) == (0, [])
+
+
+def test_a_list_of_quantiles_is_one_charge(tmp_path):
+    ledger = kng.Ledger(tmp_path / "budget.db", cap=1)
+    fitted = model(ledger=ledger, random_state=None, quantile=[0.1, 0.5, 0.9], epsilon="0.6")
+    fitted.fit(*records(200))
+    (entry,) = ledger.history()
+    assert (ledger.spent, entry.state) == (Fraction("0.6"), "released")
+    release = fitted.release_
+    assert release.event.epsilon == Fraction("0.6")
+    assert ledger.release_of(entry.sequence) == release.to_json()
+    assert len(release.value) == 6
+
+
+@pytest.mark.parametrize("how", [clone, lambda made: pickle.loads(pickle.dumps(made))])
+def test_a_copy_with_several_quantiles_draws_the_same(how):
+    X, y = records(200)
+    made = model(quantile=(0.25, 0.5, 0.75))
+    other = how(made)
+    assert made.fit(X, y).release_ == other.fit(X, y).release_
+    read = pickle.loads(pickle.dumps(made))
+    assert np.array_equal(read.predict(X), made.predict(X))
+    assert read.predict(X).shape == (200, 3)
+
+
+def test_one_quantile_in_a_list_is_the_same_draw_with_an_axis_more():
+    X, y = records(200)
+    alone, listed = model(quantile=0.3).fit(X, y), model(quantile=[0.3]).fit(X, y)
+    assert alone.release_.integers == listed.release_.integers
+    assert listed.coef_.shape == (1, 1)
+    assert listed.predict(X).shape == (200, 1)
+
+
+@pytest.mark.parametrize("quantile", [0.9, [0.25, 0.75]])
+@pytest.mark.parametrize("cell", [np.nan, np.inf, -np.inf, 1e308])
+def test_a_hostile_record_leaves_nothing_but_coefficients(quantile, cell):
+    X, y = records(60, 2)
+    expected = receipt(model(quantile=quantile).fit(X, y).release_)
+    for part in (X, y):
+        changed = part.copy()
+        changed[7] = cell
+        pair = (changed, y) if part is X else (X, changed)
+        assert receipt(model(quantile=quantile).fit(*pair).release_) == expected
+
+
+@pytest.mark.parametrize(
     ("X", "y"),
     [
         (np.array([[0.3]]), np.array([0.2])),
         (np.full((400, 1), 0.3), np.full(400, 0.2)),
         (np.full((400, 1), np.nan), np.full(400, np.inf)),
+        (np.array([[0.3, -0.2, 0.1], [0.5, 0.1, 0.0]]), np.array([0.2, 0.1])),
+        (np.column_stack([records(400)[0], np.zeros(400)]), records(400)[1]),
+        (np.column_stack([records(400)[0], np.ones(400)]), records(400)[1]),
+        (np.full((400, 2), 1.0), records(400)[1]),
     ],
-    ids=["one record", "all equal", "nothing but holes"],
+    ids=[
+        "one record",
+        "all equal",
+        "nothing but holes",
+        "fewer records than coefficients",
+        "a column of zeros",
+        "a column at its bound",
+        "no column that moves",
+    ],
 )
 def test_odd_data_are_answered(X, y):
-    assert np.isfinite(model().fit(X, y).predict(np.zeros((1, 1)))).all()
+    assert np.isfinite(model().fit(X, y).predict(np.zeros((1, X.shape[1])))).all()

@@ -200,6 +200,22 @@ def test_degenerate_data_do_not_stall(n, dim):
     assert plan.domain.contains(BranchAndBound().draw(plan, field, SeededBits(1)))
 
 
+@pytest.mark.parametrize("tau", [HALF, Fraction(9, 10)], ids=str)
+@pytest.mark.parametrize(("dim", "most"), [(2, 2000), (3, 20_000)])
+@pytest.mark.parametrize("kind", ["uniform", "a plane", "two values"])
+def test_tied_records_take_no_more_boxes_than_others(dim, most, kind, tau):
+    """Answers to a questionnaire: yes or no, and eleven steps. Time is boxes, and these are few."""
+    n, rng = 10_000, np.random.default_rng(4)
+    X = rng.choice([-1.0, 1.0], (n, dim - 1))
+    y = {
+        "uniform": rng.integers(-5, 6, n) / 5,
+        "a plane": X.sum(axis=1) / 4,
+        "two values": rng.choice([-1.0, 1.0], n),
+    }[kind]
+    plan = plan_of(dim, 2**26, tau=tau, records=n)
+    assert len(envelope_of(plan, field_of(plan, X, y))._boxes) < most
+
+
 def test_six_coordinates_are_refused_and_told_what_would_serve():
     with pytest.raises(IncompatibleParts, match="hit-and-run"):
         plan_of(6, 8)

@@ -14,6 +14,7 @@ from scipy.stats import kstest
 import kng
 from kng.core.bits import SeededBits
 from kng.losses.quantile_plane import PlaneRecords
+from kng.samplers import heaps
 from kng.samplers.heaps import merged
 
 
@@ -30,6 +31,18 @@ def test_merging_keeps_every_record(pairs):
     assert found == Counter((*row, y) for row, y in zip(rows.tolist(), response, strict=True))
     if len(copies):
         assert len(found) == len(some)
+
+
+def test_a_hash_that_tells_nothing_joins_no_others(monkeypatch):
+    monkeypatch.setattr(heaps, "_hashes", lambda rows, _: np.zeros(len(rows), np.uint64))
+    draw = np.random.default_rng(6)
+    rows = draw.integers(-2, 3, (3000, 2)).astype(np.float32)
+    response = draw.integers(-2, 3, 3000).astype(float)
+    some, answers, copies = merged(rows, response)
+    found = Counter()
+    for row, y, k in zip(some.tolist(), answers.tolist(), copies.tolist(), strict=True):
+        found[*row, y] += k
+    assert found == Counter((*row, y) for row, y in zip(rows.tolist(), response, strict=True))
 
 
 def test_distinct_records_are_left_alone():

@@ -354,9 +354,10 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
                 break
             parent, children = heap[0], 2
             start = whole[parent, 2 * d + LIST]
-            most = 0.0  # records that its children may list
+            most = 0.0  # rows that its children may list: no more than records, or than rows
             for m in range(start, start + whole[parent, 2 * d + LENGTH]):
                 most += groups[items[m], 7 * d + 4] if items[m] >= 0 else 1.0
+            most = min(most, np.float64(len(rows)))
             if boxes + 2 > len(real) or listed + 2 * most > len(items):
                 break
             waiting -= 1
@@ -401,6 +402,9 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
             bound(shear, totals, facts, t, reach, open_, sums, best, running, node)
             if end - listed <= FEW and facts[VALUE] == 0:
                 bound_few(rows, copies, groups, totals, facts, items, listed, end, sums, node)
+            if box > 0:  # what holds for a box holds for its halves
+                node[LOWER] = max(node[LOWER], real[parent, LOWER])
+                node[UPPER] = min(node[UPPER], real[parent, UPPER])
             inside, outside, straddled = True, False, 0
             for m in range(len(limits)):
                 at_centre, spread = 0.0, 0.0
