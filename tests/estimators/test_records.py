@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,3 +53,13 @@ def test_a_missing_record_counts_as_the_middle(way):
     ).release_
     assert filled.fit(X, y).release_ == expected
     assert "missing counts as" in expected.details
+
+
+def test_records_read_in_two_threads_are_as_silent_as_in_one():
+    # A table this long is read in two streams; a cast that overflows in either must not warn.
+    X = np.zeros((memory.BATCH_RECORDS + 1, 2), np.longdouble)
+    X[5, 1] = X[-5, 0] = np.longdouble("1e4000")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = model("linear", bounds_X=([-1, -1], [1, 1])).fit(X, np.zeros(len(X)))
+    assert np.all(np.isfinite(fitted.coef_))

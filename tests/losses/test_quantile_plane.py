@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from kng.core.bits import SeededBits
 from kng.core.bounds import Bounds
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts
@@ -18,7 +19,7 @@ from kng.data import open_regression
 from kng.domains import Box
 from kng.estimators.regression import encoded
 from kng.losses import QuantilePlane
-from kng.losses.quantile_plane import ENDS, PlaneRows
+from kng.losses.quantile_plane import ENDS, PlaneRecords, PlaneRows
 from kng.norms import L1, L2, InterceptSup, LInf
 
 TAUS = [Fraction(q) for q in ("0.05", "0.3", "0.5", "0.75", "0.95")]
@@ -111,3 +112,26 @@ def test_the_value_of_one_record_is_bounded_and_the_bound_nearly_attained(tau, i
             losses.append(max(tau * gap, (tau - 1) * gap))
     assert 0 <= min(losses) <= max(losses) <= bound
     assert bound - max(losses) <= max(tau, 1 - tau) * step / ENDS, "one unit of rounding"
+
+
+def test_shifts_stay_within_what_the_value_of_one_record_is_charged_for():
+    tau, step = Fraction(1, 2), Fraction(1, 4)
+    plan = design(1, True)
+    answers = Lattice((-2 * step,) * 2, (step,) * 2, (4,) * 2)
+    box, spread = Box((-2,) * 2, (2,) * 2), Fraction(1, 2**11)
+    charged = QuantilePlane(tau, plan, spread).plane_sensitivity(box, answers).at((0,))
+    alone = QuantilePlane(tau, plan).plane_sensitivity(box, answers).at((0,))
+    assert charged - alone == tau * spread / 2
+    n, unit = 4000, step / ENDS
+    lowest = np.full(n, float(-1 / unit))  # y' = -1, against a plane at +1
+    held = (n * ENDS, 0, int(lowest.sum()))
+    bits = int(spread / unit).bit_length() - 1
+    rows = np.tile(np.array([[ENDS, ENDS]], np.float32), (n, 1))
+    one = PlaneRecords(rows, lowest, tau, Fraction(1), Fraction(1), "value", held, bits)
+    gaps = [
+        tau * (Fraction(1) - Fraction(int(y)) * unit) for y in one.shifted(SeededBits(1)).response
+    ]
+    largest = max(gaps)
+    assert largest <= charged
+    assert largest > alone - tau * unit, "a shift reaches beyond the record's own bound"
+    assert charged - largest <= tau * (4 * unit), "and all but the last steps of it are attained"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Protocol
 
 import numpy as np
@@ -42,8 +43,11 @@ class BatchSource(Protocol):
         streams = self.streams()
         if len(streams) == 1:
             return state_of(streams[0])
+        # Threads do not inherit the context, and with it the silence about floating-point faults.
+        contexts = [copy_context() for _ in streams]
         with ThreadPoolExecutor(len(streams)) as threads:
-            return functools.reduce(kernel.merge, threads.map(state_of, streams))
+            states = threads.map(lambda c, s: c.run(state_of, s), contexts, streams)
+            return functools.reduce(kernel.merge, states)
 
     def collect(self, selection: Selection, limit: int) -> Integers:
         """Bring home the selected rows, at most ``limit`` of them."""
