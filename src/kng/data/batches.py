@@ -46,8 +46,11 @@ class BatchSource(Protocol):
         # Threads do not inherit the context, and with it the silence about floating-point faults.
         contexts = [copy_context() for _ in streams]
         with ThreadPoolExecutor(len(streams)) as threads:
-            states = threads.map(lambda c, s: c.run(state_of, s), contexts, streams)
-            return functools.reduce(kernel.merge, states)
+            futures = [
+                threads.submit(context.run, state_of, stream)
+                for context, stream in zip(contexts, streams, strict=True)
+            ]
+        return functools.reduce(kernel.merge, [future.result() for future in futures])
 
     def collect(self, selection: Selection, limit: int) -> Integers:
         """Bring home the selected rows, at most ``limit`` of them."""
