@@ -29,13 +29,13 @@ from typing import Any
 
 import numpy as np
 from audit.oracle import REPLACE
-from regression.quadrature import diamond, whole_space
+from regression.quadrature import diamond, log_base, whole_space
 from regression.setting import NORMS, Array, problem
 from regression.surface import edge_density, edges, rays, vertex_mass, vertices
 
 from kng.core.regression import CoefficientPlan, PerturbedPlan, Regression
 from kng.data import open_regression
-from kng.domains import WholeSpace
+from kng.domains import HeavyTailed, WholeSpace
 from kng.losses import Huber
 from kng.mechanisms import ObjectivePerturbation
 
@@ -226,7 +226,8 @@ def log_laws(plan: CoefficientPlan | PerturbedPlan, pieces: Pieces, at: Lattice)
     else:
         divided = (pieces.gradient + float(plan.ridge) * theta) / plan.scale.widths(theta)
         logs = -plan.rate * norm.lengths(divided.reshape(-1, d)).reshape(divided.shape[:-1])  # type: ignore[attr-defined]
-    # the lattice is uniform in the chart, so the base measure has equal weights
+    # the lattice is uniform in the chart, as one degree of freedom is; the tail is three's
+    logs = logs + log_base(theta, None if isinstance(plan.problem.domain, HeavyTailed) else 1.0)
     return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
 
 

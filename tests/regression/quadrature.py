@@ -1,6 +1,7 @@
 """Laws by quadrature: densities on a square, cut into cells of equal mass.
 
 whole_space, diamond   the square (-1, 1)^d becomes R^d or an l1 ball, with a uniform base
+log_base               what a base measure with more degrees of freedom weighs on top
 cells                  equal-mass cells of a density, and their masses at wrong rates too
 p_value                chi-square of counts against masses
 """
@@ -22,9 +23,15 @@ WRONG = (0.8, 1.2)
 
 
 def whole_space(square: Array) -> Array:
-    """Map (-1, 1)^d to R^d so that the heavy-tailed base measure is uniform (d = 1, 2)."""
+    """Map (-1, 1)^d to R^d so that one degree of freedom has a uniform base (d = 1, 2)."""
     phi = diamond(square)
     return phi / (1 - np.abs(phi).sum(axis=-1, keepdims=True))
+
+
+def log_base(theta: Array, radius: float | None, freedom: int = 3) -> Array:
+    """Return what the base measure weighs in the square: more freedom, and more near 0."""
+    tail = 0 if radius is not None else freedom - 1
+    return np.asarray(-tail * np.log1p(np.abs(theta).sum(axis=-1)))
 
 
 def diamond(square: Array) -> Array:

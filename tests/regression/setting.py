@@ -53,10 +53,11 @@ def problem(
     domain: Any = None,
     steps: int = 2**16,
     unit: int = 1,
+    freedom: int = 3,
 ) -> Regression:
     """Return a regression problem; ``radius`` asks for the ball, otherwise the whole space."""
     if domain is None:
-        domain = HeavyTailed(dim) if radius is None else L1Ball(dim, Fraction(radius))
+        domain = HeavyTailed(dim, freedom) if radius is None else L1Ball(dim, Fraction(radius))
     return Regression(
         loss or LeastSquares(),
         norm or CoordinateSup(),

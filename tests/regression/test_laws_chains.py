@@ -24,6 +24,7 @@ from regression.quadrature import (
     cells,
     diamond,
     into_square,
+    log_base,
     p_value,
     verdict,
     whole_space,
@@ -70,7 +71,7 @@ def build(name: str) -> tuple[CoefficientPlan, AffineField, Array, Array]:
 
 
 def log_density_of(name: str, Z: Array, y: Array) -> tuple[LogDensity, float | None]:
-    """Return the density in the square, whose base measure is uniform, from the oracle."""
+    """Return the density in the square, from the oracle."""
     d, mechanism, norm, radius, relation, intercept = CASES[name]
     end = None if radius is None else float(radius)
     slope = 2 if relation == REPLACE else 1
@@ -80,7 +81,7 @@ def log_density_of(name: str, Z: Array, y: Array) -> tuple[LogDensity, float | N
     def log_density(square: Array) -> tuple[Array, Array]:
         theta = whole_space(square) if end is None else end * diamond(square)
         if isinstance(mechanism, KNG):
-            return np.zeros(len(square)), EPSILON / 2 * score(theta)
+            return log_base(theta, end), EPSILON / 2 * score(theta)
         losses = sum((target - theta @ z) ** 2 / 2 for z, target in zip(Z, y, strict=True))
         return np.zeros(len(square)), EPSILON / (1 + end) ** 2 * losses
 
@@ -179,7 +180,7 @@ def test_target_is_the_oracles_density() -> None:
             rng.normal(size=(50, d)) if end is None else end * diamond(rng.uniform(-1, 1, (50, d)))
         )
         _, exponent = log_density(into_square(theta, end))
-        base = 0.0 if end else -(d + 1) * np.log1p(np.abs(theta).sum(axis=1))
+        base = 0.0 if end else -(d + 3) * np.log1p(np.abs(theta).sum(axis=1))
         values = np.array([Target(plan, field).log_density(row) for row in theta])
         constant = values - (base - exponent)
         assert np.ptp(constant) < 1e-9 * np.abs(values).max(), name

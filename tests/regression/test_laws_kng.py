@@ -7,7 +7,7 @@ a test which could not fail does not pass. False-alarm rate 1e-6 a test, seeds f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -16,10 +16,12 @@ import numpy as np
 import pytest
 from regression.formulas import Score
 from regression.quadrature import (
+    ALARM,
     Cells,
     cells,
     diamond,
     into_square,
+    log_base,
     p_value,
     verdict,
     whole_space,
@@ -58,6 +60,12 @@ def tilted(rng: np.random.Generator, d: int) -> tuple[Array, Array]:
     """Covariates in a third of their bounds; fewer, or the density is a needle for the grid."""
     X = rng.uniform(-0.3, 0.3, (150, d))
     return X, np.clip(X @ np.linspace(3, -1, d), -1, 1)
+
+
+def long(rng: np.random.Generator, d: int) -> tuple[Array, Array]:
+    """An estimate near ||theta||_1 = 2 that the data vouch for, against a tail that says 0."""
+    X = rng.uniform(-0.5, 0.5, (400, d))
+    return X, np.clip(X @ np.linspace(2, 0.3, d), -1, 1)
 
 
 def far(rng: np.random.Generator, d: int) -> tuple[Array, Array]:
@@ -105,10 +113,12 @@ class Case:
     epsilon: Fraction = Fraction(2)
     people: int = 1
     draws: int = 30_000
+    freedom: int = 3
 
     def __str__(self) -> str:
         where = "whole" if self.radius is None else f"ball{float(self.radius):g}"
         extra = "+1" * self.intercept + f"-{self.people}people" * (self.people > 1)
+        extra += f"-t{self.freedom}" * (self.freedom != 3)
         return f"d{self.d}{extra}-{self.data.__name__}-{self.norm}-{where}-{self.relation}"
 
     def build(self) -> tuple[CoefficientPlan, AffineField]:
@@ -122,6 +132,7 @@ class Case:
             intercept=self.intercept,
             relation=self.relation,
             people=self.people,
+            freedom=self.freedom,
         )
         return KNG().plan(regression, self.epsilon), field
 
@@ -143,7 +154,7 @@ class Case:
 
         def log_density(square: Array) -> tuple[Array, Array]:
             theta = whole_space(square) if radius is None else radius * diamond(square)
-            return np.zeros(len(square)), rate * score(theta)
+            return log_base(theta, radius, self.freedom), rate * score(theta)
 
         return cells(log_density, self.d, parts=parts, draws=draws or self.draws)
 
@@ -177,6 +188,10 @@ CASES = [
     *(Case(2, data, intercept=True) for data in (plain, tilted, at_a_bound)),
     Case(2, plain, relation=ADD, intercept=True),
     Case(2, plain, "linf", ONE, intercept=True),
+    *(Case(2, data, freedom=f) for data in (plain, tilted, long) for f in (1, 6)),
+    *(Case(1, data, freedom=9) for data in (plain, long)),
+    Case(2, long, "l1"),
+    Case(2, long, "l2", relation=ADD, freedom=6),
     Case(2, plain, people=3, epsilon=Fraction(4)),
     Case(2, plain, "linf", ONE, people=2, epsilon=Fraction(4)),
 ]
@@ -188,6 +203,33 @@ def test_proposals_have_the_stated_law(case: Case) -> None:
     verdict(case.p_values(accepted(plan, field, case.draws, seed=11), case.law()))
 
 
+@pytest.mark.parametrize("case", [Case(1, nobody), Case(2, nobody), Case(2, tiny)], ids=str)
+def test_a_tail_one_degree_off_is_seen(case: Case) -> None:
+    plan, field = case.build()
+    draws = accepted(plan, field, case.draws, seed=14)
+    found = {
+        freedom: replace(case, freedom=freedom).p_values(
+            draws, replace(case, freedom=freedom).law()
+        )
+        for freedom in (2, 3, 4)
+    }
+    assert found[3][1.0] > ALARM
+    assert found[2][1.0] < ALARM
+    assert found[4][1.0] < ALARM
+
+
+@pytest.mark.parametrize("freedom", [1, 3, 13])
+@pytest.mark.parametrize("data", [plain, steep, tilted, long, collinear, at_a_bound, tiny, nobody])
+def test_no_proposal_is_accepted_more_than_surely(data: Any, freedom: int) -> None:
+    """Every split's envelope is one: in three and five coordinates, in each norm."""
+    for d, norm in ((3, "coordinate"), (5, "l1"), (5, "l2"), (3, "linf")):
+        plan, field = Case(d, data, norm, freedom=freedom, relation=ADD).build()
+        frame, bits = Frame.of(plan, field), SeededBits(15)
+        for k in range(d + 1):
+            _, log_accept = Proposals._split(frame, list(range(k))).batch(bits, 2**12)
+            assert log_accept.max() < 1e-9
+
+
 @pytest.mark.parametrize(
     "case",
     [
@@ -197,6 +239,7 @@ def test_proposals_have_the_stated_law(case: Case) -> None:
         Case(2, plain, "linf", ONE),
         Case(2, collinear),
         Case(2, plain, intercept=True, relation=ADD),
+        Case(2, long, freedom=2),
     ],
     ids=str,
 )

@@ -52,6 +52,16 @@ class BallDomain(Domain, Protocol):
 
 
 @runtime_checkable
+class TailedDomain(Domain, Protocol):
+    """All of R^d with base density proportional to (1 + ||theta||_1)^-(d + freedom)."""
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom: the tail of ||theta||_1 falls like its power."""
+        ...
+
+
+@runtime_checkable
 class AffineLoss(Protocol):
     """A loss whose gradient is affine in the coefficients."""
 

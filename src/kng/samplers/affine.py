@@ -7,12 +7,14 @@ Two charts make one problem of two. In both, with t = ||phi||_1 < radius,
     ball         phi = theta, radius B, tilt = 0, offset = b:              u is the gradient
     whole space  phi = theta / (Y + ||theta||_1), radius 1, tilt = offset = b / Y:
                  u is the gradient divided by Y + ||theta||_1, to which the sensitivity is
-                 proportional; the base measure (1 + ||theta||_1)^-(d+1) is uniform in phi at Y = 1
+                 proportional; the base measure (1 + ||theta||_1)^-(d+1+k) is
+                 (1 - ||phi||_1)^k in phi at Y = 1
 
 so the noise has one scale, whatever theta is. Proposals split the coordinates in two:
 
-    weak     phi_W uniform in its l1 ball: coordinates that the data say little about
-    strong   u_S from K-norm noise, then phi_S = the solution of u_S(phi) = u_S
+    weak     phi_W from the base measure: coordinates that the data say little about
+    strong   u_S from K-norm noise, then phi_S = the solution of u_S(phi) = u_S; its size has a
+             law that knows how long theta must be (`kng.samplers.radial`)
 
 and the split is the one with the smallest envelope among the d + 1 that pivoting offers; all weak
 is the uniform proposal, all strong is the paper's push-forward. On a ball that leaves the estimate
@@ -31,12 +33,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import expm1, lgamma, log
+from math import lgamma, log
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv
 
 from kng.core.bits import Bits
 from kng.core.errors import IncompatibleParts
@@ -50,9 +51,11 @@ from kng.core.regression import (
     Matrix,
     RealNorm,
     Scale,
+    TailedDomain,
     Vector,
 )
 from kng.samplers.corner import Corner, Nearest
+from kng.samplers.radial import Radial, best_radial, lengths_of
 
 FIRST_BATCH = 2**6
 LAST_BATCH = 2**15
@@ -123,6 +126,7 @@ class Frame:
     scale: Scale
     rate: float
     ball: float | None
+    tail: int  # k of the base measure (1 + ||theta||_1)^-(d + 1 + k)
     matrix: Matrix
     vector: Vector
 
@@ -132,8 +136,9 @@ class Frame:
         norm, domain = plan.problem.norm, plan.problem.domain
         assert isinstance(norm, RealNorm)
         ball = float(domain.radius) if isinstance(domain, BallDomain) else None
+        tail = domain.freedom - 1 if isinstance(domain, TailedDomain) else 0
         matrix = field.matrix + float(plan.ridge) * np.eye(len(field.vector))
-        return cls(norm, plan.scale, plan.rate, ball, matrix, field.vector)
+        return cls(norm, plan.scale, plan.rate, ball, tail, matrix, field.vector)
 
     @property
     def noise(self) -> float:
@@ -158,6 +163,8 @@ class Proposals:
     weak: Indices
     shift: float | None
     center: Vector  # A_SS^-1 b_S
+    radial: Radial  # of the strong coordinates
+    weak_tail: int  # powers of the tail that the weak coordinates answer for
     floor: float  # the exponent is nowhere less, if all coordinates are weak
     log_envelope: float
 
@@ -179,16 +186,34 @@ class Proposals:
         square = matrix[np.ix_(strong, strong)]
         center = np.asarray(np.linalg.solve(square, vector[strong]), dtype=np.float64)
         shift = None if ball else max(1.0, _ROOM * float(np.abs(center).sum()))
-        log_mass = log_l1_volume(len(weak)) + len(weak) * log(ball or 1.0)
+        radial, weak_tail, log_mass = cls._divided(frame, strong, center, shift or 1.0)
+        log_mass += log_l1_volume(len(weak)) + len(weak) * log(ball or 1.0)
         if chosen:
             k = len(chosen)
             log_mass += frame.norm.log_volume(k) + log(k) + k * log(frame.noise)
-            log_mass += np.logaddexp.reduce(_Radial(k, d + 1, shift or 1.0).log_masses)
             log_mass -= np.linalg.slogdet(square)[1]
             if shift is not None:
                 # Y divides the mass: dtheta is (Y + ||theta||_1)^(d+1) / Y dphi.
                 log_mass -= log(1 - np.abs(center).sum() / shift) + log(shift)
-        return cls(frame, strong, weak, shift, center, 0.0, float(log_mass))
+        return cls(frame, strong, weak, shift, center, radial, weak_tail, 0.0, float(log_mass))
+
+    @classmethod
+    def _divided(
+        cls, frame: Frame, strong: Indices, center: Vector, shift: float
+    ) -> tuple[Radial, int, float]:
+        """Divide the tail's powers among strong and weak so that the envelope is smallest.
+
+        1 / (1 + ||theta||_1) <= 1 - ||phi_W||_1, so phi_W may be drawn with some of the powers.
+        """
+        d, m, k = len(frame.vector), len(strong), frame.tail
+        if not m:
+            return Radial(0, d + 1, shift, 0, 0.0, 0.0), k, log_tail_mass(d, k)
+        tails = np.arange(k if m == d else 0, k + 1)
+        known = lengths_of(frame.matrix, frame.vector, strong, center, frame.noise)
+        offers = np.column_stack([np.repeat(tails, len(known)), np.tile(known, (len(tails), 1))])
+        prices = np.array([log_tail_mass(d - m, k - int(tail)) for tail in tails])
+        radial, log_mass = best_radial(m, d + 1, shift, offers, np.repeat(prices, len(known)))
+        return radial, k - radial.tail, log_mass
 
     @cached_property
     def _inverse(self) -> Matrix:
@@ -198,12 +223,11 @@ class Proposals:
         """Return proposed coefficients and the log of their acceptance probabilities."""
         d, k, radius = len(self.frame.vector), len(self.strong), self.frame.ball or 1.0
         phi = np.zeros((size, d))
-        phi[:, self.weak] = radius * l1_ball(bits, size, len(self.weak))
+        phi[:, self.weak] = radius * l1_ball(bits, size, len(self.weak), self.weak_tail)
+        weak = np.abs(phi).sum(axis=1)
         log_accept, x, log_bound = np.zeros(size), np.zeros(size), np.zeros(size)
         if k:
-            radial = _Radial(k, d + 1, self.shift or 1.0)
-            x = radial.draw(bits, size)
-            log_bound = radial.log_bound(x)
+            x, log_bound = self.radial.draw(bits, size)
             phi[:, self.strong], log_jacobian = self._solve(bits, phi, x)
             log_accept -= log_jacobian
         total = np.abs(phi).sum(axis=1)
@@ -214,6 +238,7 @@ class Proposals:
             theta = self.shift * phi / np.where(inside, 1 - total, 1.0)[:, None]
             length = np.abs(theta).sum(axis=1)
             log_weight = (d + 1) * np.log((self.shift + length) / (1 + length))
+            log_weight -= self.frame.tail * np.log1p(length) + self.weak_tail * np.log1p(-weak)
         log_accept += self.floor + log_weight - self.frame.exponent(theta) - (log_bound - x)
         return theta, np.where(inside, log_accept, -np.inf)
 
@@ -243,65 +268,6 @@ class Proposals:
         return strong, np.log(slope) - log(1 - float(np.abs(q).sum()))
 
 
-@dataclass(frozen=True)
-class _Radial:
-    """Law of x = rate * ||u_S|| / s under the envelope, in three pieces.
-
-    The exact exponent is at least rho x with rho = (Y + t) / (1 + t) in [1, Y], and the base
-    measure adds a weight rho^D, D = d + 1. The largest of rho^D exp(-(rho - 1) x) is taken at
-    rho = D / x, cut to [1, Y]; times x^(k-1) exp(-x) this integrates in closed form:
-
-        x < D / Y        Y^D x^(k-1) exp(-Y x)
-        D / Y .. D       D^D exp(-D) x^(k-1-D)
-        x > D            x^(k-1) exp(-x)
-    """
-
-    k: int
-    weight: int
-    shift: float
-
-    @property
-    def log_masses(self) -> Vector:
-        """Log integral of each piece."""
-        k, d, y = self.k, self.weight, self.shift
-        low = (d - k) * log(y) + lgamma(k) + log(gammainc(k, d))
-        high = lgamma(k) + log(gammaincc(k, d))
-        power = d - k
-        middle = -np.inf
-        if y > 1:  # in logarithms: the powers themselves underflow in many dimensions
-            span = power * (log(y) - log(d)) + log(self._share)
-            middle = d * log(d) - d + span - log(power)
-        return np.array([low, middle, high])
-
-    @property
-    def _share(self) -> float:
-        """Return 1 - Y^-(D-k), the part of the middle piece's antiderivative that counts."""
-        return -expm1(-(self.weight - self.k) * log(self.shift))
-
-    def draw(self, bits: Bits, size: int) -> Vector:
-        """Return draws: a piece by its mass, then inversion within it."""
-        k, d, y = self.k, self.weight, self.shift
-        masses = np.exp(self.log_masses - np.logaddexp.reduce(self.log_masses))
-        piece = np.searchsorted(np.cumsum(masses)[:-1], bits.uniforms(size), side="right")
-        u = bits.uniforms(size)
-        power = d - k
-        return np.asarray(
-            np.select(
-                [piece == 0, piece == 1],
-                [
-                    gammaincinv(k, u * gammainc(k, d)) / y,
-                    (d / y) * (1 - u * self._share) ** (-1 / power),
-                ],
-                gammainccinv(k, u * gammaincc(k, d)),
-            )
-        )
-
-    def log_bound(self, x: Vector) -> Vector:
-        """Return log of the largest rho^D exp(-(rho - 1) x)."""
-        rho = np.clip(self.weight / np.maximum(x, 1e-300), 1.0, self.shift)
-        return np.asarray(self.weight * np.log(rho) - (rho - 1) * x)
-
-
 def pivots(matrix: Matrix) -> tuple[list[int], int]:
     """Order coordinates by what they add to those before, and count those that add anything."""
     rest = matrix.copy()
@@ -323,13 +289,21 @@ def log_l1_volume(dim: int) -> float:
     return dim * log(2) - lgamma(dim + 1)
 
 
-def l1_ball(bits: Bits, size: int, dim: int) -> Matrix:
-    """Return uniform points of the unit l1 ball: spacings of exponentials, with signs."""
+def log_tail_mass(dim: int, powers: int) -> float:
+    """Return the log of the mean of (1 - ||phi||_1)^powers over the unit l1 ball."""
+    return lgamma(powers + 1) + lgamma(dim + 1) - lgamma(powers + dim + 1)
+
+
+def l1_ball(bits: Bits, size: int, dim: int, powers: int = 0) -> Matrix:
+    """Return points of the unit l1 ball with density proportional to (1 - ||phi||_1)^powers.
+
+    Spacings of exponentials, with signs; powers + 1 of them lie between a point and the edge.
+    """
     if dim == 0:
         return np.zeros((size, 0))
     signed = 2 * bits.uniforms(size, dim) - 1
     sizes = -np.log(np.abs(signed))
-    slack = -np.log(bits.uniforms(size, 1))
+    slack = -np.log(bits.uniforms(size, powers + 1)).sum(axis=1, keepdims=True)
     return np.asarray(np.sign(signed) * sizes / (sizes.sum(axis=1, keepdims=True) + slack))
 
 

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kng.core.privacy import Assumption
-from kng.core.regression import AffineField, BallDomain, CoefficientPlan, RealNorm, Vector
+from kng.core.regression import (
+    AffineField,
+    BallDomain,
+    CoefficientPlan,
+    RealNorm,
+    TailedDomain,
+    Vector,
+)
 
 CHAIN_ASSUMPTIONS = (
     Assumption.RANDOM_BITS,
@@ -24,7 +31,7 @@ class Target:
         gradient   -rate * || G(theta) / Delta(theta) ||_K          (KNG)
         value      -rate / Delta * (theta'A theta / 2 - b'theta)      (exponential mechanism)
 
-    plus the base measure: 0 on a ball, -(d + 1) log(1 + ||theta||_1) on the whole space.
+    plus the base measure: 0 on a ball, -(d + freedom) log(1 + ||theta||_1) on the whole space.
     """
 
     plan: CoefficientPlan
@@ -39,8 +46,8 @@ class Target:
         if isinstance(domain, BallDomain):
             if size > float(domain.radius):
                 return -np.inf
-        else:
-            base = -(len(theta) + 1) * float(np.log1p(size))
+        elif isinstance(domain, TailedDomain):
+            base = -(len(theta) + domain.freedom) * float(np.log1p(size))
         if plan.score == "value":
             value, _, _ = field.derivatives(theta)
             return base - plan.rate * value / plan.scale.bound
