@@ -68,6 +68,8 @@ class Design:
     ``spans`` and ``offsets``:
 
         (x - middle) / half = (2 k - offset) / span,     both are last with an intercept
+
+    ``ends`` are the least and the largest of these.
     """
 
     records: Encoding
@@ -77,6 +79,7 @@ class Design:
     middles: tuple[Fraction, ...] = field(init=False, compare=False, repr=False)
     spans: tuple[int, ...] = field(init=False, compare=False, repr=False)
     offsets: tuple[int, ...] = field(init=False, compare=False, repr=False)
+    ends: tuple[tuple[Fraction, Fraction], ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.records) < 2:
@@ -96,19 +99,13 @@ class Design:
         middles = tuple(
             low + step * offset / 2 for (low, step, _), offset in zip(columns, offsets, strict=True)
         )
-        for name, value in (
-            ("halves", halves), ("middles", middles), ("spans", spans), ("offsets", offsets),
-        ):  # fmt: skip
-            object.__setattr__(self, name, value)
-
-    @property
-    def ends(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """The least and the largest (x - middle) / half of each column, as the integers reach."""
-        columns = zip(self.offsets, self.spans, self.records.last, strict=True)
-        return tuple(
+        ends = tuple(
             (Fraction(-offset, span), Fraction(2 * last - offset, span))
-            for offset, span, last in columns
+            for offset, span, last in zip(offsets, spans, self.records.last, strict=True)
         )
+        facts = {"halves": halves, "middles": middles, "spans": spans, "offsets": offsets}
+        for name, value in {**facts, "ends": ends}.items():
+            object.__setattr__(self, name, value)
 
     @property
     def widths(self) -> tuple[Fraction, ...]:

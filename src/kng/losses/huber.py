@@ -37,8 +37,13 @@ class Huber:
         """Return how far one record moves each coordinate of the gradient."""
         return Fraction(2) if isinstance(neighbours, ReplaceOne) else Fraction(1)
 
-    def perturbed_bound(self, radius: Fraction | None, neighbours: Neighbours) -> Fraction:  # noqa: ARG002
-        """Return the same: it holds for every theta, bounded or not."""
+    def perturbed_bound(
+        self,
+        radius: Fraction | None,  # noqa: ARG002
+        design: Design,  # noqa: ARG002
+        neighbours: Neighbours,
+    ) -> Fraction:
+        """Return the same: it holds for every theta, bounded or not, and for all bounds of z."""
         return self.widths(neighbours)
 
     def curvature(self, design: Design) -> Fraction:
