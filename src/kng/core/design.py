@@ -93,8 +93,8 @@ class Design:
             if any((2 * low / step).denominator > 1 for low, step, _ in columns):
                 raise SpecError("without an intercept 0 must be a whole number of half steps away.")
             offsets = tuple(int(-2 * low / step) for low, step, _ in columns)
-            ends = zip(offsets, self.records.last, strict=True)
-            spans = tuple(max(abs(offset), abs(2 * last - offset)) for offset, last in ends)
+            reached = zip(offsets, self.records.last, strict=True)
+            spans = tuple(max(abs(offset), abs(2 * last - offset)) for offset, last in reached)
         halves = tuple(step * span / 2 for (_, step, _), span in zip(columns, spans, strict=True))
         middles = tuple(
             low + step * offset / 2 for (low, step, _), offset in zip(columns, offsets, strict=True)
