@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 from kng.core.bounds import Bounds
 from kng.core.design import Design, from_zero
+from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
 from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove, ReplaceOne
 from kng.data import open_regression
 from kng.domains import Box
 from kng.estimators.regression import encoded
-from kng.losses import QuantilePlane
+from kng.losses import HuberPlane, QuantilePlane
 from kng.losses.quantile_plane import ENDS, PlaneRows
 from kng.norms import LInf
 
@@ -188,3 +189,14 @@ def test_a_design_by_hand_must_hold_zero_on_its_lattice():
             encoded(Bounds((Fraction(1, 7),), (Fraction(1),)), (Fraction(-1), Fraction(1), STEP)),
             False,
         )
+
+
+@pytest.mark.parametrize("loss", [HuberPlane, lambda plan: QuantilePlane(TAUS[0], plan)])
+def test_planes_refuse_covariates_in_other_steps(loss):
+    """Their whole numbers are 2**16 z, or the sensitivity would be that of other records."""
+    low, high, step = from_zero(Fraction(-1), Fraction(1), 2**17)
+    bounds = Bounds((low, low), (high, high))
+    finer = Encoding(bounds, (step, step), (2**16, 2**16))
+    for intercept in (True, False):
+        with pytest.raises(SpecError, match="steps"):
+            loss(Design(finer, intercept))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kng.core.design import Design
 from kng.core.encoding import Encoding
-from kng.core.errors import IncompatibleParts
+from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
@@ -43,6 +43,10 @@ class HuberPlane:
 
     design: Design
     shape: ClassVar[Literal["distance", "huber"]] = "huber"
+
+    def __post_init__(self) -> None:
+        if any(span != ENDS for span in self.design.spans[:-1]):
+            raise SpecError(f"HuberPlane reads covariates in steps of 2/{ENDS} of their unit.")
 
     def gradient_sensitivity(
         self,

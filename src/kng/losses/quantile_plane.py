@@ -59,6 +59,8 @@ class QuantilePlane:
                 f"a quantile must lie strictly between 0 and 1, got {float(self.tau):g}. "
                 "For the ends of a distribution use for example 0.01 or 0.99."
             )
+        if any(span != ENDS for span in self.design.spans[:-1]):
+            raise SpecError(f"QuantilePlane reads covariates in steps of 2/{ENDS} of their unit.")
 
     def gradient_sensitivity(
         self,
