@@ -1,8 +1,9 @@
 """Quantile planes on tiny lattices: the plans that `QuantileRegressor` would draw from.
 
 The estimator chooses loss, norm, domains and shares; only its lattice of coefficients is replaced
-by one that can be enumerated. Records are whole numbers x_1, ..., x_p, y within -8 .. 8, which the
-production door standardises; a universe also holds some beyond, to be clipped.
+by one that can be enumerated. Records are whole numbers x_1, ..., x_p, y within -8 .. 8 unless a
+plane has other boxes, which the production door standardises; a universe also holds some beyond, to
+be clipped.
 
     Plane         what is asked; stands where `audit.oracle` wants a setting
     UNIVERSES     record values, by columns
@@ -45,22 +46,28 @@ class Plane:
     reach: int = 4
     bound: Fraction = Fraction(1, 2)
     records_per_person: int = 1
+    boxes: tuple[tuple[int, int], ...] = ()  # of the covariates, if they are others
+    response: tuple[int, int] = (-END, END)
 
     @property
     def first(self) -> Record:
         """The least record."""
-        return (-END,) * (self.columns + 1)
+        return (*(low for low, _ in self._covariates), self.response[0])
 
     @property
     def last(self) -> Record:
         """The greatest record."""
-        return (END,) * (self.columns + 1)
+        return (*(high for _, high in self._covariates), self.response[1])
+
+    @property
+    def _covariates(self) -> tuple[tuple[int, int], ...]:
+        return self.boxes or ((-END, END),) * self.columns
 
     def plans(self, n: int) -> list[DensityPlan]:
         """Return production's plans for n records, on coefficients -bound, ..., bound."""
         model: Any = kng.QuantileRegressor(
-            bounds_X=(-END, END),
-            bounds_y=(-END, END),
+            bounds_X=tuple(zip(*self._covariates, strict=True)),
+            bounds_y=self.response,
             fit_intercept=self.intercept,
             mechanism=self.mechanism,
             norm=self.norm,

@@ -64,6 +64,8 @@ class Model:
     epsilon: Fraction = Fraction(1)
     intercept: bool = False
     people: int = 1
+    low: Fraction = Fraction(-1)  # where covariates begin, and the response
+    low_y: Fraction = Fraction(-1)
 
     def problem(self, n: int = 1) -> Regression:
         """Return the production problem."""
@@ -79,6 +81,8 @@ class Model:
             loss=self.loss,
             domain=WholeSpace(self.dim) if flat else None,
             unit=REACH if isinstance(self.loss, Huber) else 1,
+            low=self.low,
+            low_y=self.low_y,
         )
 
     @property
@@ -293,11 +297,8 @@ class Verdict:
 
 
 @lru_cache(maxsize=32)
-def _known(
-    loss: Any, dim: int, intercept: bool, records: tuple[Record, ...], at: int, theta: bytes
-) -> Pieces:
-    model = Model(loss, None, dim, radius=Fraction(1), intercept=intercept)
-    return Pieces.of(model.problem(), records, np.frombuffer(theta).reshape(at, dim))
+def _known(model: Model, records: tuple[Record, ...], at: int, theta: bytes) -> Pieces:
+    return Pieces.of(model.problem(), records, np.frombuffer(theta).reshape(at, model.dim))
 
 
 def forget() -> None:
@@ -308,7 +309,11 @@ def forget() -> None:
 def pieces_of(model: Model, records: tuple[Record, ...], at: Lattice) -> Pieces:
     """Return production's pieces, remembered between models with the same loss and design."""
     theta = at.points
-    return _known(model.loss, model.dim, model.intercept, records, len(theta), theta.tobytes())
+    read_by = Model(
+        model.loss, None, model.dim, radius=Fraction(1), intercept=model.intercept,
+        low=model.low, low_y=model.low_y,
+    )  # fmt: skip
+    return _known(read_by, records, len(theta), theta.tobytes())
 
 
 def audit(model: Model, records: tuple[Record, ...], points: int, most: int = 3) -> Verdict:

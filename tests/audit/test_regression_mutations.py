@@ -149,7 +149,9 @@ def test_widths_without_their_second_form_are_caught(
 @pytest.mark.parametrize("norm", ["linf", "l2", "l1"])
 def test_a_ball_without_its_radius_is_caught(norm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest Delta over the ball is at its surface, not at 0."""
-    monkeypatch.setattr(LeastSquares, "gradient_bound", lambda self, bound, n: self.slope(n))
+    monkeypatch.setattr(
+        LeastSquares, "gradient_bound", lambda self, bound, *given: self.slope(*given)
+    )
     assert verdict(f"kng-squared-d2-ball-{norm}-add-remove").broken
 
 
@@ -226,7 +228,7 @@ def test_a_halved_noise_is_caught_for_least_squares(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = LeastSquares.gradient_bound
-    monkeypatch.setattr(LeastSquares, "gradient_bound", lambda self, b, n: original(self, b, n) / 2)
+    monkeypatch.setattr(LeastSquares, "gradient_bound", lambda *given: original(*given) / 2)
     assert verdict(name).broken
 
 
@@ -238,7 +240,7 @@ def test_a_norm_that_forgets_its_corner_is_caught(
     """All coordinates move at once, so the change is as long as (1, ..., 1)."""
 
     def sensitivity(problem: Any) -> Fraction:
-        bound = problem.loss.perturbed_bound(None, problem.unit.neighbours)
+        bound = problem.loss.perturbed_bound(None, problem.design, problem.unit.neighbours)
         return Fraction(problem.unit.group(bound))
 
     monkeypatch.setattr(objective_module, "sensitivity", sensitivity)

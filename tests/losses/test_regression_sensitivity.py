@@ -117,9 +117,10 @@ def test_slope_and_gradient_bound_dominate_widths(case: dict[str, Any]) -> None:
     theta, neighbours = case["theta"], relation_of(case["relation"], 1)
     size = sum(map(abs, theta))
     bounds = exact_widths(theta, intercept=case["intercept"], relation=case["relation"])
-    assert max(bounds) <= LOSS.slope(neighbours) * (1 + size)
-    assert max(bounds) <= LOSS.gradient_bound(size, neighbours)
-    assert LOSS.perturbed_bound(size, neighbours) == LOSS.gradient_bound(size, neighbours)
+    shape = design(case["d"], intercept=case["intercept"])
+    whole = LOSS.gradient_bound(size, shape, neighbours)
+    assert max(bounds) <= LOSS.slope(shape, neighbours) * (1 + size)
+    assert max(bounds) <= whole == LOSS.perturbed_bound(size, shape, neighbours)
 
 
 @SOME
@@ -204,7 +205,9 @@ def test_slope_and_gradient_bound_are_attained(intercept: bool, relation: str) -
     theta = [Fraction(0), Fraction(0), Fraction(3)]
     neighbours = relation_of(relation, 1)
     bounds = exact_widths(theta, intercept=intercept, relation=relation)
-    assert max(bounds) == LOSS.slope(neighbours) * 4 == LOSS.gradient_bound(Fraction(3), neighbours)
+    shape = design(3, intercept=intercept)
+    assert max(bounds) == LOSS.slope(shape, neighbours) * 4
+    assert max(bounds) == LOSS.gradient_bound(Fraction(3), shape, neighbours)
 
 
 # --- what plans make of them ---------------------------------------------------------------------
@@ -293,7 +296,8 @@ def test_no_record_moves_hubers_gradient_beyond_its_width(
         residual = sum(a * b for a, b in zip(case["theta"], z, strict=True)) - stretch * y
         moved.append([min(max(residual, Fraction(-1)), Fraction(1)) * v for v in z])
     width = Huber().widths(relation_of(case["relation"], 1))
-    assert width == Huber().perturbed_bound(None, relation_of(case["relation"], 1))
+    shape = design(case["d"], intercept=case["intercept"])
+    assert width == Huber().perturbed_bound(None, shape, relation_of(case["relation"], 1))
     for a, b in zip(*moved, strict=True):
         assert abs(a if case["relation"] == ADD else a - b) <= width
 

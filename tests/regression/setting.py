@@ -25,14 +25,25 @@ RELATIONS = (REPLACE, ADD)
 NORMS = {"coordinate": CoordinateSup(), "linf": LInf(), "l2": L2(), "l1": L1()}
 
 
-def design(dim: int, *, intercept: bool = False, steps: int = 2**16, unit: int = 1) -> Design:
-    """Return columns on [-1, 1] in ``steps`` steps; ``unit`` widens the response beyond that."""
+def design(
+    dim: int,
+    *,
+    intercept: bool = False,
+    steps: int = 2**16,
+    unit: int = 1,
+    low: Fraction | int = -1,
+    low_y: Fraction | int = -1,
+) -> Design:
+    """Return columns on [-1, 1] in ``steps`` steps; ``unit`` widens the response beyond that.
+
+    Without an intercept covariates may begin at ``low`` and the response at ``low_y``.
+    """
     columns = dim - intercept
-    low, high = (Fraction(-1),) * columns, (Fraction(1),) * columns
-    bounds = Bounds((*low, Fraction(-unit)), (*high, Fraction(unit)))
+    lows, highs = (Fraction(low),) * columns, (Fraction(1),) * columns
+    bounds = Bounds((*lows, unit * Fraction(low_y)), (*highs, Fraction(unit)))
     step = Fraction(2, steps)
     scale = None if unit == 1 else Fraction(1)
-    missing = ((steps // 2,) * columns) + (unit * steps // 2,)
+    missing = tuple(int(width / step) // 2 for width in bounds.width)
     return Design(Encoding(bounds, (step,) * (columns + 1), missing), intercept, scale)
 
 
@@ -54,6 +65,8 @@ def problem(
     steps: int = 2**16,
     unit: int = 1,
     freedom: int = 3,
+    low: Fraction | int = -1,
+    low_y: Fraction | int = -1,
 ) -> Regression:
     """Return a regression problem; ``radius`` asks for the ball, otherwise the whole space."""
     if domain is None:
@@ -62,7 +75,7 @@ def problem(
         loss or LeastSquares(),
         norm or CoordinateSup(),
         domain,
-        design(dim, intercept=intercept, steps=steps, unit=unit),
+        design(dim, intercept=intercept, steps=steps, unit=unit, low=low, low_y=low_y),
         PrivacyUnit(relation_of(relation, n), people),
     )
 

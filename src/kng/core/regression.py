@@ -69,11 +69,13 @@ class AffineLoss(Protocol):
         """Return Delta_j(theta) for rows of theta."""
         ...
 
-    def slope(self, neighbours: Neighbours) -> Fraction:
+    def slope(self, design: Design, neighbours: Neighbours) -> Fraction:
         """Return s with Delta_j(theta) <= s (1 + ||theta||_1)."""
         ...
 
-    def gradient_bound(self, coef_bound: Fraction, neighbours: Neighbours) -> Fraction:
+    def gradient_bound(
+        self, coef_bound: Fraction, design: Design, neighbours: Neighbours
+    ) -> Fraction:
         """Return the largest Delta_j over an l1 ball."""
         ...
 
@@ -90,7 +92,9 @@ class AffineLoss(Protocol):
 class SmoothLoss(Protocol):
     """A convex loss with a bounded second derivative, of rank one per record."""
 
-    def perturbed_bound(self, radius: Fraction | None, neighbours: Neighbours) -> Fraction:
+    def perturbed_bound(
+        self, radius: Fraction | None, design: Design, neighbours: Neighbours
+    ) -> Fraction:
         """Return the largest change of any gradient coordinate over Theta, or refuse."""
         ...
 

@@ -61,7 +61,8 @@ class HuberRegressor(PrivateRegressor):
     bounds_X : (low, high), pair of arrays, or {column: (low, high)}
         Public range of each covariate. Records outside are clipped.
     bounds_y : (low, high), optional
-        Only their middle is used, as the point that coefficients are drawn towards; 0 without.
+        Only their middle is used, as the point that coefficients are drawn towards; 0 without them
+        or without an intercept.
         Give them where y lies many thresholds away from 0: the pull towards that point biases the
         intercept, by more the farther y is, and the prediction at the middle of the covariates
         cannot leave it by more than 1,024 thresholds. Records outside are not clipped, unless they
@@ -69,12 +70,14 @@ class HuberRegressor(PrivateRegressor):
     coef_bound : number, optional
         Bound on  sum_j |coef_j| * (half the range of covariate j)  plus the size of the prediction
         at the middle of the covariates, measured from the middle of bounds_y; in the units of y.
+        Without an intercept on  sum_j |coef_j| * max(|low_j|, |high_j|).
     fit_intercept : bool
-        Without it, bounds must be symmetric around 0.
+        Without it the plane goes through 0, and covariates are measured from there.
     mechanism : {"auto", "objective", "kng"}
         "auto" is objective perturbation, its budget split from public facts. "kng" weighs
         coefficients by the gradient and draws them exactly; it needs coef_bound or bounds_y, which
-        then bound each term of coef_bound's sum by itself (twice the range of y unless given).
+        then bound each term of coef_bound's sum by itself (twice the range of y unless given, or
+        four times its farther end without an intercept).
     norm : {"auto", "linf", "l2", "l1"}
         "auto" is the sup norm.
     sampler : {"auto", "perturbed", "branch-and-bound", "hit-and-run"}
@@ -196,9 +199,8 @@ class HuberRegressor(PrivateRegressor):
             **self._facts(),
             **details(design.records, unit),
         }
-        bounds = self._public_bounds(design.records.bounds)
         answer = Answer(
-            statistic, answers, False, bounds, facts,
+            statistic, answers, False, self._public_bounds(), facts,
             lambda drawn: tuple(reach + k for k in drawn[0]), design.units,
         )  # fmt: skip
         self.release_ = release([plan], answer, source, ask.ledger, ask.bits)
@@ -212,7 +214,8 @@ class HuberRegressor(PrivateRegressor):
             bound = positive(self.coef_bound, "coef_bound") / design.half_y
         elif self.bounds_y is not None:
             low, high = response_bounds(self.bounds_y)
-            bound = _REACH * (high - low) / 2 / design.half_y
+            middle = self._middle()
+            bound = _REACH * max(high - middle, middle - low) / design.half_y
         else:
             raise SpecError(
                 "mechanism='kng' draws coefficients from a box; give coef_bound, or bounds_y."
@@ -237,12 +240,12 @@ class HuberRegressor(PrivateRegressor):
         threshold = positive(self.threshold, "threshold")
         middle, reach = self._middle(), _FINE * threshold
         response = (middle - reach, middle + reach, threshold / _FINE)
-        covariates = self._covariates(features)
-        return Design(encoded(covariates, response), bool(self.fit_intercept), threshold)
+        records = encoded(self._covariates(features), response, self._cut)
+        return Design(records, bool(self.fit_intercept), threshold)
 
     def _middle(self) -> Fraction:
-        """Return the point that predictions are drawn towards."""
-        if self.bounds_y is None:
+        """Return the point that predictions are drawn towards; without an intercept they pass 0."""
+        if self.bounds_y is None or not self.fit_intercept:
             return Fraction(0)
         low, high = response_bounds(self.bounds_y)
         return (low + high) / 2

@@ -44,9 +44,10 @@ class LinearRegression(PrivateRegressor):
         at the middle of the covariates, measured from the middle of bounds_y; in the units of y.
         In standardised units this is the paper's ||theta||_1 <= B with B = coef_bound / (half the
         range of y). None needs no guess: the sensitivity is the one at theta, and coefficients
-        have a heavy-tailed base measure.
+        have a heavy-tailed base measure. Without an intercept read max(|low|, |high|) for half a
+        range, of a covariate or of y, and 0 for the second term.
     fit_intercept : bool
-        Without it, bounds must be symmetric around 0.
+        Without it the plane goes through 0; covariates and y are measured from there.
     mechanism : {"auto", "kng", "exponential", "objective"}
         "auto" takes KNG without coef_bound and, with one, whichever of KNG and objective
         perturbation has the smaller predicted error.
@@ -138,9 +139,9 @@ class LinearRegression(PrivateRegressor):
         return self._fit(X, y, "linear regression")
 
     def _design(self, features: int) -> Design:
-        low, high = response_bounds(self.bounds_y)
-        response = (low, high, (high - low) / _STEPS)
-        return Design(encoded(self._covariates(features), response), bool(self.fit_intercept))
+        response = self._cut(*response_bounds(self.bounds_y), _STEPS)
+        records = encoded(self._covariates(features), response, self._cut)
+        return Design(records, bool(self.fit_intercept))
 
     def _plan(
         self, design: Design, ask: Request, coef_bound: Fraction | None, source: Source

@@ -56,16 +56,18 @@ class QuantileRegressor(PrivateRegressor):
     epsilon : number
         Privacy budget of one fit, for all quantiles together.
     bounds_X : (low, high), pair of arrays, or {column: (low, high)}
-        Public range of each covariate. Records outside are clipped. Noise is proportional to it.
+        Public range of each covariate. Records outside are clipped. Noise is proportional to it,
+        and without an intercept to max(|low|, |high|).
     bounds_y : (low, high)
         Public range of the response. It sets where coefficients are looked for, and only that: the
         noise follows the spread of the residuals.
     coef_bound : number, optional
         Bound on |coef_j| * (half the range of covariate j) for each j, and on the distance of the
         prediction at the middle of the covariates from the middle of bounds_y; in the units of y.
-        Twice the range of y unless given.
+        Twice the range of y unless given. Without an intercept read max(|low|, |high|) for half a
+        range, of a covariate or of y.
     fit_intercept : bool
-        Without it, bounds must be symmetric around 0.
+        Without it the plane goes through 0; covariates and y are measured from there.
     mechanism : {"auto", "kng", "exponential"}
         "auto" is KNG.
     norm : {"auto", "linf"}
@@ -187,7 +189,7 @@ class QuantileRegressor(PrivateRegressor):
             statistic,
             Lattice(answers.origin * len(taus), answers.step * len(taus), answers.last * len(taus)),
             False,
-            self._public_bounds(design.records.bounds),
+            self._public_bounds(),
             facts,
             finish,
             _repeated(design.units, len(taus)),
@@ -227,9 +229,9 @@ class QuantileRegressor(PrivateRegressor):
         return taus
 
     def _design(self, features: int) -> Design:
-        low, high = response_bounds(self.bounds_y)
-        response = (low, high, (high - low) / _RESPONSE)
-        return Design(encoded(self._covariates(features), response), bool(self.fit_intercept))
+        response = self._cut(*response_bounds(self.bounds_y), _RESPONSE)
+        records = encoded(self._covariates(features), response, self._cut)
+        return Design(records, bool(self.fit_intercept))
 
     def _lattice(self, design: Design) -> Lattice:
         """Return where coefficients live: steps of a power of two within the bound."""
@@ -238,8 +240,8 @@ class QuantileRegressor(PrivateRegressor):
             bound = positive(self.coef_bound, "coef_bound") / design.half_y
         if not Fraction(1, 2**8) <= bound <= 2**8:
             raise SpecError(
-                "coef_bound must lie between 1/256 and 256 times half the range of bounds_y, got "
-                f"{show(bound)} times."
+                f"coef_bound must lie between 1/256 and 256 times {show(design.half_y)}, the unit "
+                f"of the response, got {show(bound)} times."
             )
         step = max(power_of_two_below(bound) / _FINE, _FINEST)
         reach, d = int(bound / step), design.dim
@@ -259,13 +261,15 @@ class QuantileRegressor(PrivateRegressor):
             raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
         reach = answers.last[0] // 2
         box = Box((-reach,) * design.dim, (reach,) * design.dim)
+        low, high = design.ends[-1]
+        spread = _SPREAD * (high - low) / 2
         plans: list[DensityPlan] = []
         for step, tau in enumerate(taus):
             domain: Domain = box
             if step:
                 nearest = min(range(step), key=lambda i: abs(taus[i] - tau))
                 domain = Uncrossed(box, 1 if tau > taus[nearest] else -1, nearest)
-            loss, norm = QuantilePlane(tau, design, _SPREAD), self._norm(tau, unit)
+            loss, norm = QuantilePlane(tau, design, spread), self._norm(tau, unit)
             problem = Problem(loss, norm, domain, design.records, answers, unit)
             plans.append(weigh.plan(problem, share))
         return plans

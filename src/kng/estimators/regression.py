@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kng.core.bounds import Bounds, bounds_of
-from kng.core.design import Design
+from kng.core.design import Column, Design, across, from_zero
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import SchemaError, SpecError
 from kng.core.exact import exact, positive, show
@@ -35,6 +36,8 @@ _STEPS = 2**16
 _EPSILON = (Fraction(1, 10**12), Fraction(10**6))
 _RADIUS = (Fraction(1, 10**9), Fraction(10**9))
 _LARGEST = 10**300
+
+Cut = Callable[[Fraction, Fraction, int], Column]
 
 
 class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -159,16 +162,17 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             statistic,
             design.lattice,
             False,
-            self._public_bounds(design.records.bounds),
+            self._public_bounds(),
             facts,
             _first,
             design.units,
         )
         return release([plan], answer, source, ask.ledger, ask.bits)
 
-    def _public_bounds(self, bounds: Bounds) -> Bounds:
+    def _public_bounds(self) -> Bounds:
         """Return the caller's bounds; a response without any is not shown as if it had."""
-        low, high, names = bounds.low[:-1], bounds.high[:-1], tuple(self._names())
+        bounds, names = self._covariates(self.n_features_in_), tuple(self._names())
+        low, high = bounds.low, bounds.high
         if self.bounds_y is None:
             return Bounds(low, high, names)
         low_y, high_y = response_bounds(self.bounds_y)
@@ -185,6 +189,11 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if names is None:
             return [f"x{j}" for j in range(self.n_features_in_)]
         return [str(name) for name in names]
+
+    @property
+    def _cut(self) -> Cut:
+        """How the range of a column becomes steps."""
+        return across if self.fit_intercept else from_zero
 
     def _covariates(self, features: int) -> Bounds:
         """Read bounds_X: one pair for all columns, one pair each, or named columns."""
@@ -356,12 +365,12 @@ def norm_of(name: str, automatic: Norm) -> Norm:
     return norms[name]
 
 
-def encoded(covariates: Bounds, response: tuple[Fraction, Fraction, Fraction]) -> Encoding:
+def encoded(covariates: Bounds, response: Column, cut: Cut = across) -> Encoding:
     """Encode covariates in 2**16 steps and a response given by low, high and step."""
-    low, high, step = response
-    bounds = Bounds((*covariates.low, low), (*covariates.high, high))
-    steps = [*(width / _STEPS for width in covariates.width), step]
-    return encoding_of(bounds, granularity=steps, missing=None, bits=0)
+    ranges = zip(covariates.low, covariates.high, strict=True)
+    columns = [*(cut(low, high, _STEPS) for low, high in ranges), response]
+    lows, highs, steps = zip(*columns, strict=True)
+    return encoding_of(Bounds(lows, highs), granularity=steps, missing=None, bits=0)
 
 
 def response_bounds(value: Any) -> tuple[Fraction, Fraction]:

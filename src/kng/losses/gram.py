@@ -78,29 +78,29 @@ def _integers(table: Table) -> Table:
 def standardised(state: GramState, design: Design) -> tuple[Matrix, Matrix]:
     """Return A = sum z z' and b = sum z y' as correctly rounded float64.
 
-    With integers k in 0 .. last the standardised value is (2 k - last) / last, so that
+    The standardised value of an integer k is (2 k - c) / s, with the design's offset c and span s,
+    so that
 
-        sum z_i z_j = (4 sum k_i k_j - 2 last_j sum k_i - 2 last_i sum k_j + n last_i last_j)
-                      / (last_i last_j).
+        sum z_i z_j = (4 sum k_i k_j - 2 c_j sum k_i - 2 c_i sum k_j + n c_i c_j) / (s_i s_j).
     """
-    last = design.records.last
-    width = len(last)
+    span, offset = design.spans, design.offsets
+    width = len(span)
     full, sums = _integers(state.products), _integers(state.sums)
     ones = [1] * design.intercept  # a column that is 1 everywhere
     size = width + len(ones)
     table = [[Fraction(0)] * size for _ in range(size)]
     for i in range(width):
-        centred = Fraction(2 * sums[i] - state.n * last[i], last[i])
+        centred = Fraction(2 * sums[i] - state.n * offset[i], span[i])
         for row, column in ((0, i + 1), (i + 1, 0)) if ones else ():
             table[row][column] = centred
         for j in range(i, width):
             product = (
                 4 * full[i, j]
-                - 2 * last[j] * sums[i]
-                - 2 * last[i] * sums[j]
-                + state.n * last[i] * last[j]
+                - 2 * offset[j] * sums[i]
+                - 2 * offset[i] * sums[j]
+                + state.n * offset[i] * offset[j]
             )
-            value = Fraction(product, last[i] * last[j])
+            value = Fraction(product, span[i] * span[j])
             table[i + len(ones)][j + len(ones)] = table[j + len(ones)][i + len(ones)] = value
     if ones:
         table[0][0] = Fraction(state.n)

@@ -37,8 +37,13 @@ class Huber:
         """Return how far one record moves each coordinate of the gradient."""
         return Fraction(2) if isinstance(neighbours, ReplaceOne) else Fraction(1)
 
-    def perturbed_bound(self, radius: Fraction | None, neighbours: Neighbours) -> Fraction:  # noqa: ARG002
-        """Return the same: it holds for every theta, bounded or not."""
+    def perturbed_bound(
+        self,
+        radius: Fraction | None,  # noqa: ARG002
+        design: Design,  # noqa: ARG002
+        neighbours: Neighbours,
+    ) -> Fraction:
+        """Return the same: it holds for every theta, bounded or not, and for all bounds of z."""
         return self.widths(neighbours)
 
     def curvature(self, design: Design) -> Fraction:
@@ -93,16 +98,22 @@ class HuberSums:
         return HuberState(0.0, np.zeros(d), np.zeros((d, d)))
 
     @cached_property
-    def _unit(self) -> tuple[Vector, float, float]:
-        """Factors that turn integers into z and y'."""
-        *last, last_y = self.design.records.last
+    def _unit(self) -> tuple[Vector, Vector, float, float]:
+        """Factors and offsets that turn integers into z and y'."""
+        *spans, _ = self.design.spans
+        *offsets, offset_y = self.design.offsets
         half = float(self.design.half_y)
         step = float(self.design.records.step[-1])
-        return np.array([2.0 / k for k in last]), step / half, last_y / 2 * step / half
+        return (
+            np.array([2.0 / span for span in spans]),
+            np.array([offset / span for offset, span in zip(offsets, spans, strict=True)]),
+            step / half,
+            offset_y / 2 * step / half,
+        )
 
     def partial(self, batch: Integers) -> HuberState:
         """Sum one batch, in chunks."""
-        factors, unit_y, middle_y = self._unit
+        factors, offsets, unit_y, middle_y = self._unit
         theta, first = np.array(self.theta), int(self.design.intercept)
         d = len(theta)
         state = self.zero()
@@ -112,7 +123,7 @@ class HuberSums:
             block = batch[at : at + _CHUNK]
             rows = z[: len(block)]
             np.multiply(block[:, :-1], factors, out=rows[:, first:])
-            rows[:, first:] -= 1.0
+            rows[:, first:] -= offsets
             residual = rows @ theta - (block[:, -1] * unit_y - middle_y)
             psi = np.clip(residual, -1.0, 1.0)
             value += float(psi @ residual) - float(psi @ psi) / 2

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from kng.core.design import Design
 from kng.core.encoding import Encoding
-from kng.core.errors import IncompatibleParts
+from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import Integers, Norm, Point, Sensitivity, Source
 from kng.core.sensitivity import Constant
 
-# Whole steps of a standardised covariate from its middle to either end, and of a clipped residual
-# from 0 to the threshold.
+# Whole steps of a standardised covariate from 0 to 1, and of a clipped residual from 0 to the
+# threshold.
 ENDS = 2**16
 PSI = 2**24
 # Records at a time: sums of their products are below 2**53.
@@ -44,10 +44,14 @@ class HuberPlane:
     design: Design
     shape: ClassVar[Literal["distance", "huber"]] = "huber"
 
+    def __post_init__(self) -> None:
+        if any(span != ENDS for span in self.design.spans[:-1]):
+            raise SpecError(f"HuberPlane reads covariates in steps of 2/{ENDS} of their unit.")
+
     def gradient_sensitivity(
         self,
         norm: Norm,
-        records: Encoding,  # noqa: ARG002 - standardised covariates fill [-1, 1] whatever the bounds
+        records: Encoding,  # noqa: ARG002 - standardised covariates reach 1 or -1 whatever the bounds
         neighbours: Neighbours,
     ) -> Sensitivity:
         """Return how far one record moves the gradient: by corners of a cube."""
@@ -70,8 +74,9 @@ class HuberPlane:
 class HuberRows:
     """Records as whole numbers x and y with  r = (x't - y) / threshold,  theta = step * t.
 
-        x_0 = ENDS,   x_j = 2 k - ENDS,     y = y' * threshold,     threshold = ENDS / step
+        x_0 = ENDS,   x_j = 2 k - offset,     y = y' * threshold,     threshold = ENDS / step
 
+    The offset is the design's, whose covariates have a span of ENDS.
     y' is cut off where every plane of Theta is more than a threshold away from it, so that whole
     numbers stay small; the gradient there is the same.
     """
@@ -92,11 +97,12 @@ class HuberRows:
         """Turn one batch into rows."""
         first = int(self.design.intercept)
         rows = np.full((len(batch), self.design.dim), float(ENDS))
-        rows[:, first:] = 2 * batch[:, :-1] - ENDS
+        *offsets, offset_y = self.design.offsets
+        rows[:, first:] = 2 * batch[:, :-1] - np.array(offsets)
         records = self.design.records
         factor = records.step[-1] / (2 * self.design.half_y) * self.threshold
         most = float(ENDS * sum(k // 2 + 1 for k in self.answers.last) + 2 * self.threshold)
-        response = np.rint((2 * batch[:, -1] - records.last[-1]) * float(factor))
+        response = np.rint((2 * batch[:, -1] - offset_y) * float(factor))
         return [(rows, np.clip(response, -most, most))]
 
     def merge(

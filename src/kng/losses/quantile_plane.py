@@ -20,8 +20,8 @@ from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import BoxDomain, Integers, Norm, Point, Sensitivity, Source
 from kng.core.sensitivity import Constant
 
-# Whole steps of a standardised covariate from its middle to either end, and so the entry of the
-# intercept. float32 holds them exactly.
+# Whole steps of a standardised covariate from 0 to 1, and so the entry of the intercept. float32
+# holds them exactly.
 ENDS = 2**16
 
 
@@ -30,7 +30,9 @@ class QuantilePlane:
     """Tilted absolute loss around a plane; minimised by the conditional tau-quantile.
 
         l(theta; z, y) = (tau - w)(y - z'theta),     w = 1[y <= z'theta]
-        gradient       = (w - tau) z,                |z_j| <= 1,  z_0 = 1 for an intercept
+        gradient       = (w - tau) z,         z_j in [a_j, b_j],  z_0 = 1 for an intercept
+
+    The interval is [-1, 1] with an intercept; without one it reaches 1 or -1.
 
     w is fixed at every lattice point, ties included. The gradient is bounded whatever y and theta
     are, so neither enters the sensitivity.
@@ -41,9 +43,9 @@ class QuantilePlane:
 
     Paper    Section 4.5. The printed Delta = 2(1 - tau) C is too small for tau > 1/2 and breaks
              privacy; docs/paper-map.md, row "quantile sensitivity".
-    Privacy  Replace-one: the larger of ||(1, ..., 1)|| and 2 max(tau, 1 - tau) ||(0, 1, ..., 1)||,
-             without an intercept 2 max(tau, 1 - tau) ||(1, ..., 1)||. Add-remove:
-             max(tau, 1 - tau) ||(1, ..., 1)||. docs/proofs/losses/quantile_plane.md.
+    Privacy  Replace-one: the larger of ||(1, ..., 1)|| and max(tau, 1 - tau) ||b - a||, where
+             b_0 - a_0 = 0. Add-remove: max(tau, 1 - tau) ||(1, ..., 1)||.
+             docs/proofs/losses/quantile_plane.md.
     Cost     One pass; the records are kept in about their own size.
     """
 
@@ -57,42 +59,45 @@ class QuantilePlane:
                 f"a quantile must lie strictly between 0 and 1, got {float(self.tau):g}. "
                 "For the ends of a distribution use for example 0.01 or 0.99."
             )
+        if any(span != ENDS for span in self.design.spans[:-1]):
+            raise SpecError(f"QuantilePlane reads covariates in steps of 2/{ENDS} of their unit.")
 
     def gradient_sensitivity(
         self,
         norm: Norm,
-        records: Encoding,  # noqa: ARG002 - standardised covariates fill [-1, 1] whatever the bounds
+        records: Encoding,  # noqa: ARG002 - the design knows what they reach
         neighbours: Neighbours,
     ) -> Sensitivity:
         """Return how far one record moves the gradient, in the norm.
 
         Two records give (w - tau) z and (w' - tau) z'. With w = w' they differ by at most
-        2 max(tau, 1 - tau) in each slope and by nothing in the intercept; with w != w' by at most
-        (1 - tau) + tau = 1 in every coordinate. One of them differs from nothing by at most
-        max(tau, 1 - tau).
+        max(tau, 1 - tau) (b_j - a_j) in each slope and by nothing in the intercept; with w != w' by
+        (1 - tau) z + tau z', at most 1 in every coordinate. One of them differs from nothing by at
+        most max(tau, 1 - tau).
         """
         slope_of(norm)
         larger = max(self.tau, 1 - self.tau)
         ones = (Fraction(1),) * self.design.dim
         if not isinstance(neighbours, ReplaceOne):
             return Constant(larger * norm.value(ones))
-        slopes = (Fraction(0), *ones[1:]) if self.design.intercept else ones
-        return Constant(max(norm.value(ones), 2 * larger * norm.value(slopes)))
+        return Constant(max(norm.value(ones), larger * norm.value(self.design.widths)))
 
     def plane_sensitivity(self, domain: BoxDomain, answers: Lattice) -> Sensitivity:
         """Return the largest loss of one record, which is also its largest change.
 
         Losses are not negative and reach 0, so replacing a record changes the sum by at most the
-        largest of them, as adding one does: max(tau, 1 - tau) (|y'| + |z'theta|). y' may have been
-        rounded up to the next whole number of x't.
+        largest of them, as adding one does: with |z'theta| <= R and y' in [a, b] the larger of
+        tau (b + R) and (1 - tau) (R - a). y' may have been rounded up to the next whole number of
+        x't, and shifted.
         """
         reach = sum(
             max(abs(first), abs(last)) * step
             for first, last, step in zip(domain.first, domain.last, answers.step, strict=True)
         )
-        half = self.design.records.step[-1] * self.design.records.last[-1] / 2
-        largest = half / self.design.half_y + self.spread / 2 + answers.step[0] / ENDS
-        return Constant(max(self.tau, 1 - self.tau) * (largest + reach))
+        unit = self.design.halves[-1] / self.design.half_y
+        least, largest = (unit * end for end in self.design.ends[-1])
+        reach += self.spread / 2 + answers.step[0] / ENDS
+        return Constant(max(self.tau * (reach + largest), (1 - self.tau) * (reach - least)))
 
     def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[PlaneRecords]:
         """Read the records once, for all plans."""
@@ -137,12 +142,12 @@ class QuantilePlane:
 class PlaneRows:
     """Records as whole numbers x and y with  y <= x't  exactly if  y' <= z'theta.
 
-    With covariates k in 0 .. last and theta = step * t,
+    With covariates k and theta = step * t,
 
-        x_0 = ENDS,   x_j = (2 k - last) ENDS / last,     z = x / ENDS
+        x_0 = ENDS,   x_j = 2 k - offset,     z = x / ENDS
         y   = ceil( y' * ENDS / step )
 
-    Covariates are read in ENDS steps, so nothing is rounded in x.
+    Offsets are the design's, whose covariates have a span of ENDS, so nothing is rounded in x.
     """
 
     design: Design
@@ -157,13 +162,14 @@ class PlaneRows:
         first, d = int(self.design.intercept), self.design.dim
         rows = np.empty((len(batch), d), np.float32)
         rows[:, :first] = ENDS
-        rows[:, first:] = 2 * batch[:, :-1] - ENDS
+        *offsets, offset_y = self.design.offsets
+        rows[:, first:] = 2 * batch[:, :-1] - np.array(offsets)
         records, half = self.design.records, self.design.half_y
         # from half steps of y to what one step of theta does to x't: a power of two
         factor = records.step[-1] / (2 * half) * ENDS / self.answers.step[0]
-        response = np.ceil((2 * batch[:, -1] - records.last[-1]) * float(factor))
+        response = np.ceil((2 * batch[:, -1] - offset_y) * float(factor))
         # Whole multiples of a power of two: float32 holds them too, if they are few enough.
-        exact = factor.denominator == 1 and records.last[-1] <= 2**24
+        exact = factor.denominator == 1 and self.design.spans[-1] <= 2**24
         return [(rows, response.astype(np.float32 if exact else np.float64))]
 
     def merge(

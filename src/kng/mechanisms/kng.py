@@ -86,14 +86,14 @@ def _coefficients(problem: Regression, epsilon: Fraction) -> CoefficientPlan:
         raise IncompatibleParts(f"KNG cannot draw from the norm {type(norm).__name__} here.")
     corner = norm.value((Fraction(1),) * design.dim)
     if isinstance(problem.domain, BallDomain):
-        largest = corner * loss.gradient_bound(problem.domain.radius, unit.neighbours)
+        largest = corner * loss.gradient_bound(problem.domain.radius, design, unit.neighbours)
         constant = Scale(lambda theta: np.full(theta.shape, float(largest)), float(largest))
         return CoefficientPlan(problem, epsilon, KNG.name, "gradient", constant, Fraction(0))
 
     def widths(theta: Matrix) -> Matrix:
         return norm.divisor(loss.widths(theta, design, unit.neighbours))
 
-    slope = loss.slope(unit.neighbours)
+    slope = loss.slope(design, unit.neighbours)
     scale = Scale(widths, float(corner * slope))
     ridge = slope * (design.dim + 1) * unit.records_per_person / (2 * epsilon)
     return CoefficientPlan(problem, epsilon, KNG.name, "gradient", scale, ridge)

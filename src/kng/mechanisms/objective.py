@@ -68,7 +68,7 @@ def sensitivity(problem: Regression) -> Fraction:
         raise IncompatibleParts(f"No noise is known here for the norm {type(norm).__name__}.")
     radius = problem.domain.radius if isinstance(problem.domain, BallDomain) else None
     corner = norm.value((Fraction(1),) * design.dim)
-    return unit.group(corner * loss.perturbed_bound(radius, unit.neighbours))
+    return unit.group(corner * loss.perturbed_bound(radius, design, unit.neighbours))
 
 
 def ridge(problem: Regression, epsilon: Fraction, share: Fraction) -> float:

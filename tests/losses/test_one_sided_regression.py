@@ -1,0 +1,189 @@
+"""Least squares and Huber through 0, with records that fill less than [-1, 1]: exact attacks."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from regression.setting import ADD, RELATIONS, REPLACE, design, relation_of
+
+from kng.core.bounds import Bounds
+from kng.core.design import Design, from_zero
+from kng.core.lattice import Lattice
+from kng.core.plan import DensityPlan
+from kng.core.privacy import PrivacyUnit
+from kng.core.problem import Problem
+from kng.data import open_regression
+from kng.domains import Box
+from kng.estimators.regression import encoded
+from kng.losses import Huber, HuberPlane, LeastSquares
+from kng.losses.huber_plane import ENDS
+from kng.mechanisms import KNG
+from kng.norms import LInf
+
+LOSS = LeastSquares()
+F = Fraction
+# Where covariates and response begin; both end at 1.
+LOWS = [(F(0), F(0)), (F(0), F(-1)), (F(-1), F(0)), (F(1, 4), F(1, 2)), (F(-1, 2), F(-1, 4))]
+THETAS = [
+    [F(0), F(0)],
+    [F(1, 4), F(-1, 3)],
+    [F(2), F(1, 2)],
+    [F(-3), F(1)],
+    [F(5), F(-5)],
+    [F(50), F(0)],
+    [F(3, 4), F(0)],
+    [F(-1000), F(999)],
+]
+
+
+def gradient(theta: list[Fraction], z: tuple[Fraction, ...], y: Fraction) -> list[Fraction]:
+    residual = sum((a * b for a, b in zip(theta, z, strict=True)), F(0)) - y
+    return [residual * v for v in z]
+
+
+def brute(theta: list[Fraction], low: Fraction, low_y: Fraction, j: int, relation: str) -> Fraction:
+    """Return the widest change of coordinate j: ends of all but z_j, which gets a fine grid."""
+    grid = [low + (1 - low) * F(i, 60) for i in range(61)]
+    cells = [grid if k == j else (low, F(1)) for k in range(len(theta))]
+    values = [gradient(theta, z, y)[j] for z in product(*cells) for y in (low_y, F(1))]
+    return max(values) - min(values) if relation == REPLACE else max(map(abs, values))
+
+
+def widths(theta: list[Fraction], shape: Design, relation: str) -> list[Fraction]:
+    rows = np.array([theta], dtype=object)
+    return list(LOSS.widths(rows, shape, relation_of(relation, 1))[0])
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("lows", LOWS, ids=str)
+def test_no_record_moves_a_coordinate_beyond_its_width(lows, relation):
+    shape, neighbours = design(2, low=lows[0], low_y=lows[1]), relation_of(relation, 1)
+    for theta in THETAS:
+        bounds = widths(theta, shape, relation)
+        size = 1 + sum(map(abs, theta))
+        assert max(bounds) <= LOSS.slope(shape, neighbours) * size
+        for j in range(2):
+            assert brute(theta, *lows, j, relation) <= bounds[j], (theta, j)
+        floats = LOSS.widths(np.array([[float(t) for t in theta]]), shape, neighbours)[0]
+        assert floats == pytest.approx([float(b) for b in bounds], rel=1e-14)
+
+
+@pytest.mark.parametrize("lows", LOWS, ids=str)
+def test_the_slope_is_attained_at_zero(lows):
+    """Where 0 lies inside a column's interval, or the longest is longer than 1."""
+    shape = design(2, low=lows[0], low_y=lows[1])
+    slope = LOSS.slope(shape, relation_of(REPLACE, 1))
+    found = brute([F(0), F(0)], *lows, 0, REPLACE)
+    assert slope == max(F(1), 1 - lows[0], 1 - lows[1])
+    assert found == (slope if min(lows) <= 0 else 1 - lows[0] * lows[1])
+    assert LOSS.slope(shape, relation_of(ADD, 1)) == 1
+    assert brute([F(0), F(0)], *lows, 0, ADD) == 1
+
+
+def test_records_of_one_sign_cost_half():
+    positive, both = design(2, low=0, low_y=0), design(2)
+    for theta in THETAS:
+        half = widths(theta, positive, REPLACE)
+        whole = widths(theta, both, REPLACE)
+        assert all(a <= b for a, b in zip(half, whole, strict=True))
+    zero = [F(0), F(0)]
+    assert [2 * w for w in widths(zero, positive, REPLACE)] == widths(zero, both, REPLACE)
+
+
+# --- what is read --------------------------------------------------------------------------------
+
+
+def caller(box, response, scale=None) -> Design:
+    lows, highs = zip(*((F(a), F(b)) for a, b in box), strict=True)
+    return Design(encoded(Bounds(lows, highs), response, from_zero), False, scale)
+
+
+BOX = [(0, 10), (18, 90), (-7, 3)]
+
+
+def survey(n: int = 500) -> tuple[np.ndarray, np.ndarray]:
+    draw = np.random.default_rng(4)
+    X = draw.uniform([-2, 10, -9], [12, 99, 5], (n, 3))
+    return X, draw.uniform(-50, 120, n)
+
+
+def test_products_are_those_of_the_clipped_records_measured_from_zero():
+    shape = caller(BOX, from_zero(F(-40), F(100), 2**16))
+    X, y = survey()
+    field = LOSS.read_affine(open_regression(X, y, shape.records), shape)
+    low, high = np.array(BOX, dtype=float).T
+    unit = np.abs([low, high]).max(axis=0)
+    Z, t = np.clip(X, low, high) / unit, np.clip(y, -40, 100) / 100
+    assert np.allclose(field.matrix, Z.T @ Z, atol=500 * 2**-15)
+    assert np.allclose(field.vector, Z.T @ t, atol=500 * 2**-15)
+    # and exactly those of the integers
+    Z = np.array(
+        [
+            [F(2 * int(k) - c, s) for k, c, s in zip(row, shape.offsets, shape.spans, strict=True)]
+            for row in _integers(X, y, shape)
+        ]
+    )
+    assert max(map(abs, Z.flat)) == 1
+    table = Z.T @ Z
+    assert field.matrix.tolist() == [[float(v) for v in row[:-1]] for row in table[:-1]]
+    assert field.vector.tolist() == [float(v) for v in table[:-1, -1]]
+
+
+def _integers(X: np.ndarray, y: np.ndarray, shape: Design) -> np.ndarray:
+    class Rows:
+        def zero(self):
+            return []
+
+        def partial(self, batch):
+            return [batch.copy()]
+
+        def merge(self, left, right):
+            return left + right
+
+    return np.concatenate(open_regression(X, y, shape.records).reduce(Rows()))
+
+
+def test_hubers_sums_are_those_of_the_clipped_records_measured_from_zero():
+    shape = caller(BOX, (-(2**24) * F(1), 2**24 * F(1), F(1, 2**16)), F(16))
+    X, y = survey()
+    low, high = np.array(BOX, dtype=float).T
+    Z = np.clip(X, low, high) / np.abs([low, high]).max(axis=0)
+    theta = np.array([1.0, -0.5, 0.25])
+    psi = np.clip(Z @ theta - y / 16, -1, 1)
+    field = Huber().read_smooth(open_regression(X, y, shape.records), shape)
+    _, found, hessian = field.derivatives(theta)
+    assert np.allclose(found, psi @ Z, atol=500 * 2**-15)
+    inlier = Z[np.abs(psi) < 1]
+    assert np.allclose(hessian, inlier.T @ inlier, atol=1.1)
+
+
+@pytest.mark.parametrize("box", [(0, 10), (18, 90), (-7, -3), (-1, 2)], ids=str)
+def test_hubers_two_and_one_are_attained_in_every_box(box):
+    """The far end of the covariate, with responses far below and far above: 1 and -1."""
+    shape = caller([box], (-(2**20) * F(1), 2**20 * F(1), F(1, 2**20)), F(1))
+    answers = Lattice((F(-4),), (F(1),), (8,))
+    scores = {}
+    for y in (-1e9, 1e9):
+        X = np.array([[max(box, key=abs)]], dtype=float)
+        plan = _plan(shape, answers, REPLACE)
+        (field,) = HuberPlane(shape).read_gradient(
+            open_regression(X, np.array([y]), shape.records), [plan]
+        )
+        assert abs(field.rows[0, 0]) == ENDS
+        scores[y] = [field.score((t,)) for t in range(-4, 5)]
+        signs = np.sign(field.rows[:, 0] * np.arange(-4, 5)[:, None] - field.response)
+        assert len(np.unique(signs)) == 1, "one side of every plane"
+        assert scores[y] == [1] * 9
+    assert _plan(shape, answers, REPLACE).sensitivity.at((0,)) == 2
+    assert _plan(shape, answers, ADD).sensitivity.at((0,)) == 1
+
+
+def _plan(shape: Design, answers: Lattice, relation: str) -> DensityPlan:
+    unit = PrivacyUnit(relation_of(relation, 1))
+    problem = Problem(HuberPlane(shape), LInf(), Box((-4,), (4,)), shape.records, answers, unit)
+    plan = KNG().plan(problem, F(1))
+    assert isinstance(plan, DensityPlan)
+    return plan
