@@ -16,15 +16,19 @@ from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
-from kng.core.protocols import Integers, Norm, Point, Sensitivity, Source
+from kng.core.protocols import BoxDomain, Integers, Norm, Point, Sensitivity, Source
 from kng.core.sensitivity import Constant
 
-# Whole steps of a standardised covariate from its middle to either end, and of a clipped residual
-# from 0 to the threshold.
+# Whole steps of a standardised covariate from its middle to either end, of a clipped residual from 0
+# to the threshold, and of one unit of the loss.
 ENDS = 2**16
 PSI = 2**24
-# Records at a time: sums of their products are below 2**53.
+LOSS = 2**24
+# Records at a time: sums of their products, and of losses up to LARGEST, are below 2**53.
 _BLOCK = 2**12
+_LARGEST = 2**17
+# Residuals are exact up to here.
+_WHOLE = 2**52
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,15 @@ class HuberPlane:
     """Huber's loss around a plane, in units of its threshold.
 
         r = z'theta - y',     gradient = clip(r, -1, 1) z,     |z_j| <= 1,  z_0 = 1 for an intercept
+        value = c (|r| - c / 2),   c = min(|r|, 1):   r^2 / 2, then |r| - 1/2
 
-    clip(r, -1, 1) is truncated to multiples of 2**-24, at every lattice point. Nothing of y and
-    theta enters the sensitivity.
+    clip(r, -1, 1) is truncated to multiples of 2**-24, and the value rounded down to one, at every
+    lattice point. Nothing of y and theta enters the sensitivity of the gradient; that of the value
+    is the largest value over the box of coefficients and the bounds of y.
 
-    Paper    beyond it; KNG for Huber's loss, drawn exactly.
-    Privacy  Sup norm: 2 under replace-one and 1 under add-remove. docs/proofs/losses/huber.md.
+    Paper    beyond it; KNG and the exponential mechanism for Huber's loss, drawn exactly.
+    Privacy  Gradient, sup norm: 2 under replace-one and 1 under add-remove. Value: R + Y - 1/2
+             under both, |z'theta| <= R and |y'| <= Y. docs/proofs/losses/huber.md.
     Cost     One pass; the records are kept.
     """
 
@@ -56,14 +63,45 @@ class HuberPlane:
             raise IncompatibleParts("Huber's gradient is measured in the sup norm here; use that.")
         return Constant(2 * one if isinstance(neighbours, ReplaceOne) else one)
 
+    def plane_sensitivity(self, domain: BoxDomain, answers: Lattice) -> Sensitivity:
+        """Return the largest loss of one record, which is also its largest change.
+
+            Lambda = l( sum_j max |theta_j| + max |y'| ) = R + Y - 1/2  if  R + Y >= 1
+
+        Losses are not negative, so replacing a record changes the sum by at most the largest of
+        them, as adding one does. It is computed as a record's loss is, by operations that do not
+        fall in |r|, so that rounding needs no allowance. Where the response is cut off (`HuberRows`)
+        Y is at most R and a little more than 2.
+        """
+        rows = HuberRows(self.design, answers)
+        sides = zip(domain.first, domain.last, strict=True)
+        reach = ENDS * sum(max(abs(first), abs(last)) for first, last in sides)
+        ends = np.array([0, self.design.records.last[-1]])
+        largest = reach + int(np.abs(rows.responses(ends)).max())
+        if largest > _WHOLE or largest > _LARGEST * rows.threshold:
+            raise IncompatibleParts(
+                "Huber's loss is summed exactly up to 2**17 thresholds; coefficients and the "
+                "bounds of y reach beyond. Use a larger threshold, or tighter bounds."
+            )
+        loss = losses(np.array([float(largest)]), float(rows.threshold))
+        return Constant(max(Fraction(int(loss[0]), LOSS), Fraction(1, LOSS)))
+
     def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[HuberRecords]:
         """Read the records once, for all plans."""
-        answers = plans[0].problem.answers
-        kernel = HuberRows(self.design, answers)
+        return self._read(source, plans, "gradient")
+
+    def read_value(self, source: Source, plans: Sequence[DensityPlan]) -> list[HuberRecords]:
+        """Read the records once, for all plans."""
+        return self._read(source, plans, "value")
+
+    def _read(
+        self, source: Source, plans: Sequence[DensityPlan], weighed: Literal["gradient", "value"]
+    ) -> list[HuberRecords]:
+        kernel = HuberRows(self.design, plans[0].problem.answers)
         parts = source.reduce(kernel)
         rows = np.concatenate([np.empty((0, self.design.dim)), *(part[0] for part in parts)])
         response = np.concatenate([np.empty(0), *(part[1] for part in parts)])
-        return [HuberRecords(rows, response, float(kernel.threshold))] * len(plans)
+        return [HuberRecords(rows, response, float(kernel.threshold), weighed)] * len(plans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +111,7 @@ class HuberRows:
         x_0 = ENDS,   x_j = 2 k - ENDS,     y = y' * threshold,     threshold = ENDS / step
 
     y' is cut off where every plane of Theta is more than a threshold away from it, so that whole
-    numbers stay small; the gradient there is the same.
+    numbers stay small; the gradient there is the same, and the value but for a constant.
     """
 
     design: Design
@@ -93,11 +131,15 @@ class HuberRows:
         first = int(self.design.intercept)
         rows = np.full((len(batch), self.design.dim), float(ENDS))
         rows[:, first:] = 2 * batch[:, :-1] - ENDS
+        return [(rows, self.responses(batch[:, -1]))]
+
+    def responses(self, integers: Integers) -> NDArray[np.float64]:
+        """Turn encoded responses into whole numbers y."""
         records = self.design.records
         factor = records.step[-1] / (2 * self.design.half_y) * self.threshold
         most = float(ENDS * sum(k // 2 + 1 for k in self.answers.last) + 2 * self.threshold)
-        response = np.rint((2 * batch[:, -1] - records.last[-1]) * float(factor))
-        return [(rows, np.clip(response, -most, most))]
+        response = np.rint((2 * integers - records.last[-1]) * float(factor))
+        return np.asarray(np.clip(response, -most, most))
 
     def merge(
         self, left: list[tuple[Integers, Integers]], right: list[tuple[Integers, Integers]]
@@ -108,14 +150,18 @@ class HuberRows:
 
 @dataclass(frozen=True, slots=True)
 class HuberRecords:
-    """Records and their clipped residuals; a `kng.core.protocols.CurvedField`."""
+    """Records, their clipped residuals and losses; a `kng.core.protocols.CurvedField`."""
 
     rows: NDArray[np.float64]
     response: NDArray[np.float64]
     bend: float
+    weighed: Literal["gradient", "value"] = "gradient"
     shape: ClassVar[Literal["distance", "huber"]] = "huber"
-    weighed: ClassVar[Literal["gradient", "value"]] = "gradient"
-    unit: ClassVar[Fraction] = Fraction(1, ENDS)
+
+    @property
+    def unit(self) -> Fraction:
+        """Gradients are those of x in whole numbers, values those of x't."""
+        return Fraction(1, ENDS) if self.weighed == "gradient" else 1 / Fraction(self.bend)
 
     @property
     def most(self) -> float:
@@ -130,11 +176,31 @@ class HuberRecords:
         return np.asarray(np.linalg.solve(gram, x.T @ y))
 
     def score(self, theta: Point) -> Fraction:
-        """Return the largest entry of the gradient at one lattice point, from all records."""
-        t, total = np.array([float(k) for k in theta]), [0] * len(theta)
+        """Return the score at one lattice point, from all records.
+
+        It is the largest entry of the gradient, or the summed loss.
+        """
+        t, total, value = np.array([float(k) for k in theta]), [0] * len(theta), 0
         for at in range(0, len(self.rows), _BLOCK):
             x = self.rows[at : at + _BLOCK]
-            residual = np.clip(x @ t - self.response[at : at + _BLOCK], -self.bend, self.bend)
-            part = np.trunc(residual * (PSI / self.bend)) @ x
+            residual = x @ t - self.response[at : at + _BLOCK]
+            if self.weighed == "value":
+                value += int(losses(residual, self.bend).sum())
+                continue
+            clipped = np.clip(residual, -self.bend, self.bend)
+            part = np.trunc(clipped * (PSI / self.bend)) @ x
             total = [a + int(b) for a, b in zip(total, part, strict=True)]
+        if self.weighed == "value":
+            return Fraction(value, LOSS)
         return Fraction(max(abs(v) for v in total), PSI * ENDS)
+
+
+def losses(residual: NDArray[np.float64], bend: float) -> NDArray[np.float64]:
+    """Return Huber's losses in whole numbers of 1 / LOSS, rounded down.
+
+    Every operation is correctly rounded and does not fall as |residual| grows: c is |r| or 1, so
+    that the value is |r|^2 / 2 or |r| - 1/2, rounded once.
+    """
+    size = np.abs(residual) / bend
+    clipped = np.minimum(size, 1.0)
+    return np.asarray(np.floor(clipped * (size - clipped / 2) * LOSS))

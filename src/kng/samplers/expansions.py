@@ -7,6 +7,9 @@ An expansion is taken at a centre e and holds for  |delta| <= radius:
 in the l2 norm for distances. For Huber's loss it holds coordinate by coordinate, and BEND is 0. A
 record that the expansion cannot hold is open: its unit vector may be anything (OUT grows by 1), or
 its residual may cross a threshold (OUT grows by what a chord through it misses).
+
+The gradient is that of the summed loss VALUE: of distances, or of Huber's loss times its threshold,
+so that a residual counts in the same whole numbers as x'theta.
 """
 
 from __future__ import annotations
@@ -17,14 +20,16 @@ import numpy as np
 from numba import njit
 
 DISTANCE, HUBER = 0, 1
-# Of an expansion: the centre (d), these four, then (d each) OUT, G without and with open records,
-# and H row by row. VALUE is the summed loss at the centre, OPEN the number of open records.
+# Of an expansion: the centre (d), these four, then (d each) OUT, G, the gradient at the centre
+# itself (of G it has open records more, or no chords), and H row by row. VALUE is the summed loss
+# at the centre, OPEN the number of open records.
 RADIUS, BEND, VALUE, OPEN, SCALARS = 0, 1, 2, 3, 4
 
-# Steps of unit vectors, of clipped residuals and of covariates, as in the losses; and what rounding
-# them, and adding up in float64, may move.
+# Steps of unit vectors, of clipped residuals, of Huber's loss and of covariates, as in the losses;
+# and what rounding them, and adding up in float64, may move.
 UNIT = 2.0**25
 PSI = 2.0**24
+LOSS = 2.0**24
 ENDS = 2.0**16
 FUZZ = 2.0**-24
 CHUNK = 4096
@@ -103,11 +108,17 @@ def expand_huber(rows, response, bend, centre, radius, out):  # type: ignore[no-
             for j in range(d):
                 r += rows[i, j] * centre[j]
                 square += rows[i, j] * rows[i, j]
+            # the same operations as in the loss, so that a single point has its score
+            size = abs(r) / bend
+            clipped = min(size, 1.0)
+            loss = clipped * (size - clipped / 2.0)
             if radius == 0.0:
+                part[d + VALUE] += math.floor(loss * LOSS)
                 psi = np.trunc(min(max(r, -bend), bend) * (PSI / bend)) / PSI
                 for j in range(d):
                     part[g + j] += psi * rows[i, j]
                 continue
+            part[d + VALUE] += loss
             move = math.sqrt(square) * radius * ROUNDING
             low, high = min(max(r - move, -bend), bend), min(max(r + move, -bend), bend)
             slope = (high - low) / (2.0 * move) if move > 0.0 else 0.0
@@ -121,13 +132,14 @@ def expand_huber(rows, response, bend, centre, radius, out):  # type: ignore[no-
             psi, miss, slope = (middle + (above + below) / 2.0) / bend, above - below, slope / bend
             for j in range(d):
                 part[g + j] += psi * rows[i, j]
+                part[a + j] += math.copysign(clipped, r) * rows[i, j]
                 part[o + j] += miss / (2.0 * bend) * abs(rows[i, j])
                 for k in range(d):
                     part[h + j * d + k] += slope * rows[i, j] * rows[i, k]
-        for m in range(o, len(out)):
+        for m in range(d + BEND, len(out)):
             out[m] += part[m]
+    out[d + VALUE] *= bend / LOSS if radius == 0.0 else bend
     for j in range(d):
-        out[a + j] = out[g + j]
         # truncation and rounding of sums, or rounding alone at a single point
         out[o + j] += n * ENDS * (2.0 * FUZZ if radius > 0.0 else 2.0**-36)
         out[o + j] *= ROUNDING
