@@ -326,7 +326,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
     # A summed loss is large even where it is least: its bounds allow for their rounding themselves,
     # and here it is that of the rate and of one product.
     blur = 1.0 + 2.0**-48 if facts[WEIGHS_VALUE] > 0 else ROUNDING
-    t, half, found = np.zeros(d), np.zeros(d), np.zeros(3)
+    t, half, pull, found = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(3)
     u = np.zeros(d, np.int64)
     while True:
         first, made, parent, own = boxes, 2, 0, False
@@ -424,22 +424,30 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                     outside = True
             node[POINTS] = bits * math.log(2.0)
             node[LOWER], node[UPPER] = max(0.0, low), high
-            # Halving a side takes its share of the affine part, and of what is left out.
+            # Halving a side takes its share of how the score changes, and of what is left out.
             widest, cut, square = -1.0, -1, 1e-300
             for j in range(d):
                 for k in range(j + 1):
                     square += (shear[k, j] * half[j]) ** 2
             x = table[whole[box, 2 * d + USED]]
             for j in range(d):
+                pull[j] = x[3 * d + SCALARS + j]
+                for k in range(d):
+                    pull[j] += x[4 * d + SCALARS + j * d + k] * (t[k] - x[k])
+            for j in range(d):
                 if half[j] > 0:
-                    wide, length = 0.0, 0.0
+                    wide, length, slope, curve = 0.0, 0.0, 0.0, 0.0
                     for k in range(d):
                         along = 0.0
                         for m in range(j + 1):
                             along += x[4 * d + SCALARS + k * d + m] * shear[m, j]
                         wide += along * along
                         length += shear[k, j] * shear[k, j]
+                        slope += pull[k] * shear[k, j]
+                        curve += along * shear[k, j]
                     wide = math.sqrt(wide) * half[j]
+                    if facts[WEIGHS_VALUE] > 0:
+                        wide = abs(slope) * half[j] + curve * half[j] * half[j] / 2.0
                     wide += (left_out + 1e-300) * length * half[j] * half[j] / square
                     if not inside and high - low < 1.0:
                         wide = 0.0
