@@ -287,6 +287,11 @@ class CurvedField(Protocol):
         ...
 
     @property
+    def grain(self) -> float:
+        """The steps to which the value of one record is rounded down."""
+        ...
+
+    @property
     def weighed(self) -> Literal["gradient", "value"]:
         """What the score measures."""
         ...

@@ -16,18 +16,25 @@ from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
-from kng.core.protocols import BoxDomain, Integers, Norm, Point, Sensitivity, Source
+from kng.core.protocols import (
+    BoxDomain,
+    Integers,
+    Norm,
+    PlaneDomain,
+    Point,
+    Sensitivity,
+    Source,
+)
 from kng.core.sensitivity import Constant
 
 # Whole steps of a standardised covariate from its middle to either end, of a clipped residual from 0
-# to the threshold, and of one unit of the loss.
+# to the threshold, and of the largest loss.
 ENDS = 2**16
 PSI = 2**24
-LOSS = 2**24
-# Records at a time: sums of their products, and of losses up to LARGEST, are below 2**53.
+LOSS = 2**41
+# Records at a time: sums of their products and of their losses are at most 2**53.
 _BLOCK = 2**12
-_LARGEST = 2**17
-# Residuals are exact up to here.
+# Residuals are whole numbers up to here.
 _WHOLE = 2**52
 
 
@@ -38,9 +45,9 @@ class HuberPlane:
         r = z'theta - y',     gradient = clip(r, -1, 1) z,     |z_j| <= 1,  z_0 = 1 for an intercept
         value = c (|r| - c / 2),   c = min(|r|, 1):   r^2 / 2, then |r| - 1/2
 
-    clip(r, -1, 1) is truncated to multiples of 2**-24, and the value rounded down to one, at every
-    lattice point. Nothing of y and theta enters the sensitivity of the gradient; that of the value
-    is the largest value over the box of coefficients and the bounds of y.
+    clip(r, -1, 1) is truncated to multiples of 2**-24, and the value rounded down to public steps,
+    at every lattice point. Nothing of y and theta enters the sensitivity of the gradient; that of
+    the value is the largest value over the box of coefficients and the bounds of y.
 
     Paper    beyond it; KNG and the exponential mechanism for Huber's loss, drawn exactly.
     Privacy  Gradient, sup norm: 2 under replace-one and 1 under add-remove. Value: R + Y - 1/2
@@ -74,17 +81,15 @@ class HuberPlane:
         Y is at most R and a little more than 2.
         """
         rows = HuberRows(self.design, answers)
-        sides = zip(domain.first, domain.last, strict=True)
-        reach = ENDS * sum(max(abs(first), abs(last)) for first, last in sides)
-        ends = np.array([0, self.design.records.last[-1]])
-        largest = reach + int(np.abs(rows.responses(ends)).max())
-        if largest > _WHOLE or largest > _LARGEST * rows.threshold:
+        largest = rows.largest(domain)
+        if largest > _WHOLE:
             raise IncompatibleParts(
-                "Huber's loss is summed exactly up to 2**17 thresholds; coefficients and the "
-                "bounds of y reach beyond. Use a larger threshold, or tighter bounds."
+                "Huber's loss is exact while residuals are below 2**52 steps; coefficients and "
+                "responses reach beyond. Use a larger step of the coefficients."
             )
-        loss = losses(np.array([float(largest)]), float(rows.threshold))
-        return Constant(max(Fraction(int(loss[0]), LOSS), Fraction(1, LOSS)))
+        bend, steps = float(rows.threshold), rows.steps(domain)
+        loss = losses(np.array([float(largest)]), bend, steps)
+        return Constant(max(Fraction(int(loss[0])), Fraction(1)) / Fraction(steps))
 
     def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[HuberRecords]:
         """Read the records once, for all plans."""
@@ -101,7 +106,10 @@ class HuberPlane:
         parts = source.reduce(kernel)
         rows = np.concatenate([np.empty((0, self.design.dim)), *(part[0] for part in parts)])
         response = np.concatenate([np.empty(0), *(part[1] for part in parts)])
-        return [HuberRecords(rows, response, float(kernel.threshold), weighed)] * len(plans)
+        bend = float(kernel.threshold)
+        return [
+            HuberRecords(rows, response, bend, weighed, kernel.steps(plan.domain)) for plan in plans
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +129,17 @@ class HuberRows:
     def threshold(self) -> Fraction:
         """The threshold in units of x't."""
         return ENDS / self.answers.step[0]
+
+    def largest(self, domain: PlaneDomain) -> int:
+        """Return the largest residual of any record, in whole numbers, over a box."""
+        sides = zip(domain.first, domain.last, strict=True)
+        ends = np.array([0, self.design.records.last[-1]])
+        most = int(np.abs(self.responses(ends)).max())
+        return ENDS * sum(max(abs(first), abs(last)) for first, last in sides) + most
+
+    def steps(self, domain: PlaneDomain) -> float:
+        """Return how many steps a loss of 1 has: a power of two, so that no loss has over LOSS."""
+        return float(LOSS / 2 ** int(self.largest(domain) / self.threshold).bit_length())
 
     def zero(self) -> list[tuple[Integers, Integers]]:
         """No records."""
@@ -155,7 +174,8 @@ class HuberRecords:
     rows: NDArray[np.float64]
     response: NDArray[np.float64]
     bend: float
-    weighed: Literal["gradient", "value"] = "gradient"
+    weighed: Literal["gradient", "value"]
+    steps: float
     shape: ClassVar[Literal["distance", "huber"]] = "huber"
 
     @property
@@ -168,11 +188,16 @@ class HuberRecords:
         """No entry of x is larger than ENDS."""
         return float(ENDS * len(self.rows))
 
+    @property
+    def grain(self) -> float:
+        """Losses are rounded down to these, in units of x't."""
+        return self.bend / self.steps
+
     def guess(self, every: int) -> NDArray[np.float64]:
         """Return least squares of some of the records."""
         x, y = self.rows[::every], self.response[::every]
         gram = x.T @ x
-        gram += 1e-9 * np.trace(gram) * np.eye(len(gram))
+        gram += (1e-9 * np.trace(gram) + 1.0) * np.eye(len(gram))  # not singular, whatever x is
         return np.asarray(np.linalg.solve(gram, x.T @ y))
 
     def score(self, theta: Point) -> Fraction:
@@ -185,22 +210,22 @@ class HuberRecords:
             x = self.rows[at : at + _BLOCK]
             residual = x @ t - self.response[at : at + _BLOCK]
             if self.weighed == "value":
-                value += int(losses(residual, self.bend).sum())
+                value += int(losses(residual, self.bend, self.steps).sum())
                 continue
             clipped = np.clip(residual, -self.bend, self.bend)
             part = np.trunc(clipped * (PSI / self.bend)) @ x
             total = [a + int(b) for a, b in zip(total, part, strict=True)]
         if self.weighed == "value":
-            return Fraction(value, LOSS)
+            return value / Fraction(self.steps)
         return Fraction(max(abs(v) for v in total), PSI * ENDS)
 
 
-def losses(residual: NDArray[np.float64], bend: float) -> NDArray[np.float64]:
-    """Return Huber's losses in whole numbers of 1 / LOSS, rounded down.
+def losses(residual: NDArray[np.float64], bend: float, steps: float) -> NDArray[np.float64]:
+    """Return Huber's losses as whole numbers of steps, rounded down.
 
     Every operation is correctly rounded and does not fall as |residual| grows: c is |r| or 1, so
     that the value is |r|^2 / 2 or |r| - 1/2, rounded once.
     """
     size = np.abs(residual) / bend
     clipped = np.minimum(size, 1.0)
-    return np.asarray(np.floor(clipped * (size - clipped / 2) * LOSS))
+    return np.asarray(np.floor(clipped * (size - clipped / 2) * steps))

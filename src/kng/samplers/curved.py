@@ -35,7 +35,6 @@ from kng.samplers.expansions import (
     BEND,
     DISTANCE,
     FUZZ,
-    LOSS,
     OPEN,
     RADIUS,
     ROUNDING,
@@ -47,8 +46,9 @@ from kng.samplers.expansions import (
 # Of a box, in whole numbers: corner (d), log2 of its sides (d), then the coordinate to halve, the
 # expansion it uses, and whether that is its own.
 CUT, USED, OWN, WHOLE = 0, 1, 2, 3
-# Facts: kind of loss, whether its value is weighed, rate, threshold, largest score, records.
-KIND, WEIGHS_VALUE, RATE, THRESHOLD, MOST, RECORDS, FACTS = 0, 1, 2, 3, 4, 5, 6
+# Facts: kind of loss, whether its value is weighed, rate, threshold, largest gradient, records, and
+# the steps of a value.
+KIND, WEIGHS_VALUE, RATE, THRESHOLD, MOST, RECORDS, GRAIN, FACTS = 0, 1, 2, 3, 4, 5, 6, 7
 
 
 @njit("f8(f8[::1], f8, f8, f8)", cache=True, error_model="numpy")
@@ -67,9 +67,7 @@ def doubt(facts, value, moved, radius):  # type: ignore[no-untyped-def]
 @njit("f8(f8[::1], f8)", cache=True, error_model="numpy")
 def floors(facts, radius):  # type: ignore[no-untyped-def]
     """Return what rounding each loss down may take; at a single point that has been done."""
-    if radius == 0.0:
-        return 0.0
-    return facts[RECORDS] * (1.0 if facts[KIND] == DISTANCE else facts[THRESHOLD] / LOSS)
+    return facts[RECORDS] * facts[GRAIN] if radius > 0.0 else 0.0
 
 
 @njit(
@@ -383,7 +381,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                         side += abs(shear[j, k]) * half[k]
                     square += side * side
                 expand(
-                    kind, rows, response, facts[THRESHOLD], t,
+                    kind, rows, response, facts[THRESHOLD], facts[GRAIN], t,
                     math.sqrt(square) * ROUNDING, table[tabled],
                 )  # fmt: skip
                 whole[box, 2 * d + USED] = tabled

@@ -22,6 +22,7 @@ from kng.core.protocols import CurvedField, PlaneDomain, Point
 from kng.samplers.boxes import CERTAIN, ENVELOPE
 from kng.samplers.curved import (
     FACTS,
+    GRAIN,
     KIND,
     MOST,
     RATE,
@@ -54,7 +55,7 @@ class CurvedCover:
         self._facts = np.zeros(FACTS)
         self._facts[KIND], self._facts[WEIGHS_VALUE] = self._kind, field.weighed == "value"
         self._facts[RATE], self._facts[THRESHOLD] = float(rate * field.unit), field.bend
-        self._facts[RECORDS], self._facts[MOST] = n, field.most
+        self._facts[RECORDS], self._facts[MOST], self._facts[GRAIN] = n, field.most, field.grain
         pilot = self._pilot(domain)
         self._rows = np.ascontiguousarray(field.rows)
         self._response = np.ascontiguousarray(field.response)
@@ -100,7 +101,10 @@ class CurvedCover:
     def _at(self, centre: Array, radius: float) -> Array:
         """Return an expansion."""
         out = np.zeros(width(len(centre)))
-        expand(self._kind, self._rows, self._response, self._facts[THRESHOLD], centre, radius, out)
+        expand(
+            self._kind, self._rows, self._response, self._facts[THRESHOLD], self._facts[GRAIN],
+            centre, radius, out,
+        )  # fmt: skip
         return out
 
     def _expansions(self) -> None:

@@ -25,11 +25,10 @@ DISTANCE, HUBER = 0, 1
 # at the centre, OPEN the number of open records.
 RADIUS, BEND, VALUE, OPEN, SCALARS = 0, 1, 2, 3, 4
 
-# Steps of unit vectors, of clipped residuals, of Huber's loss and of covariates, as in the losses;
-# and what rounding them, and adding up in float64, may move.
+# Steps of unit vectors, of clipped residuals and of covariates, as in the losses; and what rounding
+# them, and adding up in float64, may move.
 UNIT = 2.0**25
 PSI = 2.0**24
-LOSS = 2.0**24
 ENDS = 2.0**16
 FUZZ = 2.0**-24
 CHUNK = 4096
@@ -91,8 +90,8 @@ def expand_distances(rows, centre, radius, out):  # type: ignore[no-untyped-def]
             out[o + j] += n * math.sqrt(d) * FUZZ
 
 
-@njit("void(f8[:,::1], f8[::1], f8, f8[::1], f8, f8[::1])", cache=True, error_model="numpy")
-def expand_huber(rows, response, bend, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+@njit("void(f8[:,::1], f8[::1], f8, f8, f8[::1], f8, f8[::1])", cache=True, error_model="numpy")
+def expand_huber(rows, response, bend, grain, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Sum clip(r / bend, -1, 1) x, and as its derivative x x' times the slope of a chord.
 
     Over the radius r moves by at most |x| radius. A residual that stays between the thresholds, or
@@ -113,7 +112,7 @@ def expand_huber(rows, response, bend, centre, radius, out):  # type: ignore[no-
             clipped = min(size, 1.0)
             loss = clipped * (size - clipped / 2.0)
             if radius == 0.0:
-                part[d + VALUE] += math.floor(loss * LOSS)
+                part[d + VALUE] += math.floor(loss * (bend / grain))
                 psi = np.trunc(min(max(r, -bend), bend) * (PSI / bend)) / PSI
                 for j in range(d):
                     part[g + j] += psi * rows[i, j]
@@ -138,7 +137,7 @@ def expand_huber(rows, response, bend, centre, radius, out):  # type: ignore[no-
                     part[h + j * d + k] += slope * rows[i, j] * rows[i, k]
         for m in range(d + BEND, len(out)):
             out[m] += part[m]
-    out[d + VALUE] *= bend / LOSS if radius == 0.0 else bend
+    out[d + VALUE] *= grain if radius == 0.0 else bend
     for j in range(d):
         # truncation and rounding of sums, or rounding alone at a single point
         out[o + j] += n * ENDS * (2.0 * FUZZ if radius > 0.0 else 2.0**-36)
@@ -146,11 +145,11 @@ def expand_huber(rows, response, bend, centre, radius, out):  # type: ignore[no-
 
 
 @njit(
-    "void(i8, f8[:,::1], f8[::1], f8, f8[::1], f8, f8[::1])",
+    "void(i8, f8[:,::1], f8[::1], f8, f8, f8[::1], f8, f8[::1])",
     cache=True,
     error_model="numpy",
 )
-def expand(kind, rows, response, bend, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+def expand(kind, rows, response, bend, grain, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Expand around a centre for all points within a radius; exactly, if the radius is 0."""
     d = rows.shape[1]
     out[:] = 0.0
@@ -158,4 +157,4 @@ def expand(kind, rows, response, bend, centre, radius, out):  # type: ignore[no-
     if kind == DISTANCE:
         expand_distances(rows, centre, radius, out)
     else:
-        expand_huber(rows, response, bend, centre, radius, out)
+        expand_huber(rows, response, bend, grain, centre, radius, out)
