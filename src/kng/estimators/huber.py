@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil
 from typing import Any, Self
 
 import numpy as np
@@ -29,8 +30,8 @@ from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.norms import LInf
 from kng.release import Answer, certified, release
 
-# The response is read in steps of 2**-20 thresholds, up to 2**20 thresholds from its middle: no
-# bound in practice, and none that the sensitivity knows of.
+# The response is read in steps of 2**-20 thresholds or less, up to 2**20 thresholds from its middle:
+# no bound in practice, and none that the sensitivity of the gradient knows of.
 _FINE = 2**20
 # Half ranges of y that a coefficient in a box may be worth unless coef_bound says otherwise, and the
 # most thresholds it may be.
@@ -252,7 +253,9 @@ class HuberRegressor(PrivateRegressor):
                 )
             low, high = response_bounds(self.bounds_y)
             reach = min(reach, (high - low) / 2)
-        response = (middle - reach, middle + reach, min(threshold, 2 * reach) / _FINE)
+        # Whole steps from end to end, so that the middle stays where it is.
+        steps = max(_FINE, ceil(2 * reach * _FINE / threshold))
+        response = (middle - reach, middle + reach, 2 * reach / steps)
         covariates = self._covariates(features)
         return Design(encoded(covariates, response), bool(self.fit_intercept), threshold)
 
