@@ -192,18 +192,24 @@ def test_scores_are_what_rational_arithmetic_gives():
         assert field.score(tuple(theta)) == max(abs(v) for v in total)
 
 
+@pytest.mark.parametrize("shaped", [False, True], ids=["ball", "box"])
 @pytest.mark.parametrize("radius", [10.0, 1e5, 1e7])
-def test_expansions_hold_within_their_radius(radius):
+def test_expansions_hold_within_their_radius_or_box(radius, shaped):
     plan = plan_of(3, 2**20)
     field, rng = field_of(plan, 60), np.random.default_rng(3)
     d, out, centre = 3, np.zeros(width(3)), np.array([2.0**17, 2.0**18, 2.0**17])
-    expand(1, field.rows, field.response, field.bend, 1.0, centre, radius, out)
+    shear = np.triu(rng.normal(size=(d, d)), 1) + np.eye(d)
+    half = radius * np.array([0.01, 0.1, 1.0]) if shaped else np.empty(0)
+    ball = 10 * radius if shaped else radius
+    expand(1, field.rows, field.response, field.bend, 1.0, centre, ball, shear, half, 0.0, out)
     outs, g = out[d + 4 : 2 * d + 4], out[2 * d + 4 : 3 * d + 4]
     hessian, worst = out[4 * d + 4 :].reshape(d, d), 0.0
-    value, slope = out[d + 2], out[3 * d + 4 : 4 * d + 4]
+    value, slope, left = out[d + 2], out[3 * d + 4 : 4 * d + 4], out[d + 3]
     for _ in range(500):
         step = rng.normal(size=d)
         step *= radius * rng.random() / np.linalg.norm(step)
+        if shaped:
+            step = shear @ (half * rng.choice([-1.0, 1.0, rng.uniform(-1, 1)], d))
         residual = (field.rows @ (centre + step) - field.response) / field.bend
         there = np.clip(residual, -1, 1) @ field.rows
         worst = max(worst, float((np.abs(there - g - hessian @ step) / outs).max()))
@@ -212,7 +218,7 @@ def test_expansions_hold_within_their_radius(radius):
         rounding = 1e-12 * value
         assert loss >= value + slope @ step - rounding
         missed = loss - value - g @ step - step @ hessian @ step / 2
-        assert abs(missed) <= outs @ np.abs(step) + rounding
+        assert abs(missed) <= min(outs @ np.abs(step), left) + rounding
     assert worst <= 1
     assert radius < 1e6 or worst > 0.1
 

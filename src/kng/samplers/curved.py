@@ -82,7 +82,8 @@ def value_over_box(facts, x, step, half, reach, shear, slack, far, found):  # ty
 
         V + b'step + step'H step / 2,      b + H step
 
-    up to what is left out: BEND |delta|^3 / 3 and 2 |delta| for each open record, or OUT'|delta|.
+    up to what is left out: BEND |delta|^3 / 3 and 2 |delta| for each open record, or OUT'|delta| and
+    not more than OPEN.
     From below there is also the tangent at the expansion's centre, which leaves nothing out.
     """
     d = len(step)
@@ -100,6 +101,7 @@ def value_over_box(facts, x, step, half, reach, shear, slack, far, found):  # ty
         slope[j] = x[b + j] + turned
         if not distance:
             left += x[o + j] * (abs(step[j]) + reach[j])
+    left = min(left, x[d + OPEN])
     if distance:
         left, over = x[d + BEND] * far * far * far / 3.0, 2.0 * x[d + OPEN] * far
     spread, flat, sway = 0.0, 0.0, 0.0
@@ -382,7 +384,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                     square += side * side
                 expand(
                     kind, rows, response, facts[THRESHOLD], facts[GRAIN], t,
-                    math.sqrt(square) * ROUNDING, table[tabled],
+                    math.sqrt(square) * ROUNDING, shear, half, slack, table[tabled],
                 )  # fmt: skip
                 whole[box, 2 * d + USED] = tabled
                 tabled += 1

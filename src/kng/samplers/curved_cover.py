@@ -60,8 +60,12 @@ class CurvedCover:
         self._rows = np.ascontiguousarray(field.rows)
         self._response = np.ascontiguousarray(field.response)
         self._move(pilot)
-        hessian = self._at(np.zeros(d), 1.0)[4 * d + SCALARS :].reshape(d, d)
-        metric = hessian @ hessian if self._kind == DISTANCE else hessian
+        hessian = self._hessian(1.0)
+        metric = hessian @ hessian
+        if self._kind == HUBER:
+            # Where no residual is within the threshold, chords over the domain show directions.
+            sides = [float(b - a) for a, b in zip(domain.first, domain.last, strict=True)]
+            metric = hessian + 2.0**-6 * self._hessian(float(np.linalg.norm(sides)) + 1.0)
         self._boxes = ShearedBoxes(domain, pilot, metric, WHOLE)
         self._frame = np.ascontiguousarray(np.linalg.qr(hessian @ self._boxes.shear)[0])
         self._running = np.zeros(6)
@@ -103,9 +107,14 @@ class CurvedCover:
         out = np.zeros(width(len(centre)))
         expand(
             self._kind, self._rows, self._response, self._facts[THRESHOLD], self._facts[GRAIN],
-            centre, radius, out,
+            centre, radius, np.eye(len(centre)), np.empty(0), 0.0, out,
         )  # fmt: skip
         return out
+
+    def _hessian(self, radius: float) -> Array:
+        """Return the Hessian around the pilot, or its chords over a radius."""
+        d = self._rows.shape[1]
+        return np.asarray(self._at(np.zeros(d), radius)[4 * d + SCALARS :].reshape(d, d))
 
     def _expansions(self) -> None:
         """Expand around the pilot for every power of two, up to one that holds the root."""
