@@ -30,11 +30,11 @@ from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.norms import LInf
 from kng.release import Answer, certified, release
 
-# The response is read in steps of 2**-20 thresholds or less, up to 2**20 thresholds from its middle:
-# no bound in practice, and none that the sensitivity of the gradient knows of.
+# The response is read in steps of 2**-20 thresholds or less, up to 2**20 thresholds from its
+# middle: no bound in practice, and none that the sensitivity of the gradient knows of.
 _FINE = 2**20
-# Half ranges of y that a coefficient in a box may be worth unless coef_bound says otherwise, and the
-# most thresholds it may be.
+# Half ranges of y that a coefficient in a box may be worth unless coef_bound says otherwise, and
+# the most thresholds it may be.
 _REACH = 4
 _MOST = 2**12
 # Coefficients that are drawn in seconds.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -27,8 +28,8 @@ from kng.core.protocols import (
 )
 from kng.core.sensitivity import Constant
 
-# Whole steps of a standardised covariate from its middle to either end, of a clipped residual from 0
-# to the threshold, and of the largest loss.
+# Whole steps of a standardised covariate from its middle to either end, of a clipped residual from
+# 0 to the threshold, and of the largest loss.
 ENDS = 2**16
 PSI = 2**24
 LOSS = 2**41
@@ -76,20 +77,20 @@ class HuberPlane:
             Lambda = l( sum_j max |theta_j| + max |y'| ) = R + Y - 1/2  if  R + Y >= 1
 
         Losses are not negative, so replacing a record changes the sum by at most the largest of
-        them, as adding one does. It is computed as a record's loss is, by operations that do not
-        fall in |r|, so that rounding needs no allowance. Where the response is cut off (`HuberRows`)
-        Y is at most R and a little more than 2.
+        them, as adding one does. Rounded up to a whole step it holds for losses as they are
+        computed, too. Responses are cut off (`HuberRows`), so Y is never more than R and a little
+        over 2.
         """
         rows = HuberRows(self.design, answers)
-        largest = rows.largest(domain)
+        largest, steps = rows.largest(domain), rows.steps(domain)
         if largest > _WHOLE:
             raise IncompatibleParts(
                 "Huber's loss is exact while residuals are below 2**52 steps; coefficients and "
                 "responses reach beyond. Use a larger step of the coefficients."
             )
-        bend, steps = float(rows.threshold), rows.steps(domain)
-        loss = losses(np.array([float(largest)]), bend, steps)
-        return Constant(max(Fraction(int(loss[0])), Fraction(1)) / Fraction(steps))
+        r = largest / rows.threshold
+        loss = r * r / 2 if r <= 1 else r - Fraction(1, 2)
+        return Constant(max(ceil(loss * steps), 1) / steps)
 
     def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[HuberRecords]:
         """Read the records once, for all plans."""
@@ -108,7 +109,8 @@ class HuberPlane:
         response = np.concatenate([np.empty(0), *(part[1] for part in parts)])
         bend = float(kernel.threshold)
         return [
-            HuberRecords(rows, response, bend, weighed, kernel.steps(plan.domain)) for plan in plans
+            HuberRecords(rows, response, bend, weighed, float(kernel.steps(plan.domain)))
+            for plan in plans
         ]
 
 
@@ -130,16 +132,16 @@ class HuberRows:
         """The threshold in units of x't."""
         return ENDS / self.answers.step[0]
 
-    def largest(self, domain: PlaneDomain) -> int:
+    def largest(self, domain: BoxDomain | PlaneDomain) -> int:
         """Return the largest residual of any record, in whole numbers, over a box."""
         sides = zip(domain.first, domain.last, strict=True)
         ends = np.array([0, self.design.records.last[-1]])
         most = int(np.abs(self.responses(ends)).max())
         return ENDS * sum(max(abs(first), abs(last)) for first, last in sides) + most
 
-    def steps(self, domain: PlaneDomain) -> float:
+    def steps(self, domain: BoxDomain | PlaneDomain) -> Fraction:
         """Return how many steps a loss of 1 has: a power of two, so that no loss has over LOSS."""
-        return float(LOSS / 2 ** int(self.largest(domain) / self.threshold).bit_length())
+        return Fraction(LOSS, 2 ** int(self.largest(domain) / self.threshold).bit_length())
 
     def zero(self) -> list[tuple[Integers, Integers]]:
         """No records."""

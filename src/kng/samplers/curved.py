@@ -34,6 +34,7 @@ from kng.samplers.boxes import (
 from kng.samplers.expansions import (
     BEND,
     DISTANCE,
+    ENDS,
     FUZZ,
     OPEN,
     RADIUS,
@@ -51,17 +52,20 @@ CUT, USED, OWN, WHOLE = 0, 1, 2, 3
 KIND, WEIGHS_VALUE, RATE, THRESHOLD, MOST, RECORDS, GRAIN, FACTS = 0, 1, 2, 3, 4, 5, 6, 7
 
 
-@njit("f8(f8[::1], f8, f8, f8)", cache=True, error_model="numpy")
-def doubt(facts, value, moved, radius):  # type: ignore[no-untyped-def]
-    """Return what rounding may do to a summed loss, of that size and moved by so much.
+@njit("f8(f8[::1], f8, f8, f8, i8)", cache=True, error_model="numpy")
+def doubt(facts, value, radius, far, d):  # type: ignore[no-untyped-def]
+    """Return what rounding may do to a summed loss, at a distance from where it is that value.
 
     A sum in parts of 4,096 has a relative error below (4096 + n / 4096) 2**-53 or so. At a single
-    point, radius 0, the parts are whole numbers below 2**53 and hence exact.
+    point, radius 0, the parts are whole numbers up to 2**53 and hence exact.
     """
     n = facts[RECORDS]
     if radius == 0.0:
         return (2.0**-50 + n * 2.0**-64) * value
-    return 2.0**-40 * (1.0 + n * 2.0**-24) * (value + moved)
+    terms = facts[MOST] * d * far
+    if facts[KIND] != DISTANCE:
+        terms *= 1.0 + ENDS * d * far / facts[THRESHOLD]
+    return 2.0**-40 * (1.0 + n * 2.0**-24) * (value + terms)
 
 
 @njit("f8(f8[::1], f8)", cache=True, error_model="numpy")
@@ -82,9 +86,9 @@ def value_over_box(facts, x, step, half, reach, shear, slack, far, found):  # ty
 
         V + b'step + step'H step / 2,      b + H step
 
-    up to what is left out: BEND |delta|^3 / 3 and 2 |delta| for each open record, or OUT'|delta| and
-    not more than OPEN.
-    From below there is also the tangent at the expansion's centre, which leaves nothing out.
+    up to what is left out: BEND |delta|^3 / 3 and 2 |delta| for each open record; or OUT'|delta|,
+    and not more than OPEN. From below there is also the tangent at the expansion's centre, which
+    leaves nothing out.
     """
     d = len(step)
     o, g, a, h = d + SCALARS, 2 * d + SCALARS, 3 * d + SCALARS, 4 * d + SCALARS
@@ -119,7 +123,7 @@ def value_over_box(facts, x, step, half, reach, shear, slack, far, found):  # ty
             spread += slack * abs(slope[k])
             flat += slack * abs(x[a + k])
             sway += slack * math.sqrt(max(0.0, x[h + k * d + k]))
-    rounding = doubt(facts, x[d + VALUE], facts[MOST] * d * far, x[d + RADIUS])
+    rounding = doubt(facts, x[d + VALUE], x[d + RADIUS], far, d)
     least = max(tangent - flat, value - spread - left) - rounding - floors(facts, x[d + RADIUS])
     most = value + spread + sway * sway * ROUNDING / 2.0 + left + over + rounding
     found[0] = max(found[0], least)
@@ -231,7 +235,7 @@ def beyond(facts, table, curvatures, t, half, reach, shear, slack, found):  # ty
         s = x[d + RADIUS]
         if s > near:
             return
-        middle, sway, size, out = 0.0, 0.0, 0.0, 0.0
+        middle, sway, size, level, out = 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(d):
             curve = 0.0
             for j in range(d):
@@ -242,6 +246,7 @@ def beyond(facts, table, curvatures, t, half, reach, shear, slack, found):  # ty
             sway += math.sqrt(max(0.0, curve)) * half[k]
             sway += slack * math.sqrt(max(0.0, x[h + k * d + k]))
             size += x[g + k] * x[g + k]
+            level += x[a + k] * x[a + k]
             out = max(out, x[o + k])
         bent = max(0.0, math.sqrt(max(0.0, middle)) * (1 - 2.0**-20) - sway) / far
         bent = max(bent * bent, curvatures[p])
@@ -250,12 +255,8 @@ def beyond(facts, table, curvatures, t, half, reach, shear, slack, found):  # ty
         slope = s * bent - math.sqrt(size) * ROUNDING - out - x[d + BEND] * s * s
         if facts[WEIGHS_VALUE] > 0:
             if slope > 0:
-                level = 0.0
-                for k in range(d):
-                    level += x[a + k] * x[a + k]
-                level = math.sqrt(level) * ROUNDING * s
-                value = x[d + VALUE] - level - floors(facts, s)
-                value -= doubt(facts, x[d + VALUE], facts[MOST] * d * far, s)
+                value = x[d + VALUE] - math.sqrt(level) * ROUNDING * s - floors(facts, s)
+                value -= doubt(facts, x[d + VALUE], s, far, d)
                 found[0] = max(found[0], value + (near - s) * slope / ROUNDING)
         elif facts[KIND] == DISTANCE:
             found[0] = max(found[0], slope - facts[RECORDS] * math.sqrt(d) * FUZZ)

@@ -50,7 +50,7 @@ class CurvedCover:
 
     def __init__(self, domain: PlaneDomain, field: CurvedField, rate: Fraction) -> None:
         self._field = field
-        n, d = field.rows.shape
+        n = len(field.rows)
         self._kind = DISTANCE if field.shape == "distance" else HUBER
         self._facts = np.zeros(FACTS)
         self._facts[KIND], self._facts[WEIGHS_VALUE] = self._kind, field.weighed == "value"

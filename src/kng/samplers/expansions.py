@@ -95,7 +95,7 @@ def expand_distances(rows, centre, radius, out):  # type: ignore[no-untyped-def]
     cache=True,
     error_model="numpy",
 )
-def expand_huber(rows, response, bend, grain, centre, radius, shear, half, slack, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+def expand_huber(rows, response, bend, grain, centre, radius, shear, half, slack, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
     """Sum clip(r / bend, -1, 1) x, and as its derivative x x' times the slope of a chord.
 
     Over the radius r moves by at most |x| radius, and over a box within it, if its half sides are
