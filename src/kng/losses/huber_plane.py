@@ -158,7 +158,7 @@ class HuberRows:
         """Turn encoded responses into whole numbers y."""
         records = self.design.records
         factor = records.step[-1] / (2 * self.design.half_y) * self.threshold
-        most = float(ENDS * sum(k // 2 + 1 for k in self.answers.last) + 2 * self.threshold)
+        most = float(ENDS * sum(k // 2 + 1 for k in self.answers.last) + int(2 * self.threshold))
         response = np.rint((2 * integers - records.last[-1]) * float(factor))
         return np.asarray(np.clip(response, -most, most))
 
