@@ -70,10 +70,10 @@ def _samplers(plan: Plan) -> dict[str, Sampler]:
     match plan:
         case NoisePlan():
             serving = (Noise(),)
-        case DensityPlan() if isinstance(plan.problem.loss, PlaneLoss):
-            serving = _plane_samplers()
         case DensityPlan() if isinstance(plan.problem.loss, CurvedLoss):
             serving = _curved_samplers()
+        case DensityPlan() if isinstance(plan.problem.loss, PlaneLoss):
+            serving = _plane_samplers()
         case DensityPlan():
             serving = (Order(),)
         case PerturbedPlan() | CoefficientPlan():

@@ -161,7 +161,7 @@ def test_mechanisms_that_need_a_bound_on_the_coefficients(mechanism, ledger):
     assert isinstance(error, IncompatibleParts)
 
 
-@pytest.mark.parametrize("mechanism", ["exponential", "k-norm"])
+@pytest.mark.parametrize("mechanism", ["exponentially", "k-norm"])
 def test_mechanisms_that_huber_has_not(mechanism, ledger):
     ours(refused("huber", ledger, "mechanism", mechanism=mechanism))
 

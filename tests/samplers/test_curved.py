@@ -199,7 +199,7 @@ def test_expansions_hold_within_their_radius(d, radius):
     rng = np.random.default_rng(d)
     rows = np.rint(30 * rng.normal(size=(60, d)))
     out, centre = np.zeros(width(d)), np.rint(5 * rng.normal(size=d))
-    expand(0, rows, np.empty(0), 0.0, centre, radius, out)
+    expand(0, rows, np.empty(0), 0.0, 1.0, centre, radius, np.eye(d), np.empty(0), 0.0, out)
     bend, opened, g = out[d + 1], out[d + 4], out[2 * d + 4 : 3 * d + 4]
     hessian = out[4 * d + 4 :].reshape(d, d)
     worst = 0.0

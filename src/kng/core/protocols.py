@@ -250,8 +250,10 @@ class PlaneField(Protocol):
 class CurvedField(Protocol):
     """Records whose gradients are smooth in theta almost everywhere, in whole numbers.
 
-    distance   (theta - x) / ||theta - x||           rows x
-    huber      clip(x'theta - y, -bend, bend) x      rows x, response y
+    distance   (theta - x) / ||theta - x||                 rows x
+    huber      clip((x'theta - y) / bend, -1, 1) x         rows x, response y
+
+    Their values are the distances, and bend times Huber's losses.
     """
 
     @property
@@ -276,12 +278,17 @@ class CurvedField(Protocol):
 
     @property
     def unit(self) -> Fraction:
-        """What a gradient of size one is worth in the score."""
+        """What a gradient, or a value, of size one is worth in the score."""
         ...
 
     @property
     def most(self) -> float:
         """A bound on the size of the gradient."""
+        ...
+
+    @property
+    def grain(self) -> float:
+        """The steps to which the value of one record is rounded down."""
         ...
 
     @property
@@ -328,13 +335,18 @@ class ValueLoss(Protocol):
 
 @runtime_checkable
 class PlaneLoss(Protocol):
-    """A loss of linear models whose field is a PlaneField."""
+    """A loss of linear models that is bounded over a box of coefficients.
+
+    Its field is a PlaneField, or a CurvedField if it is a CurvedLoss as well.
+    """
 
     def plane_sensitivity(self, domain: BoxDomain, answers: Lattice) -> Sensitivity:
         """Return the largest change of the summed loss over a box of coefficients."""
         ...
 
-    def read_value(self, source: Source, plans: Sequence[DensityPlan]) -> Sequence[PlaneField]:
+    def read_value(
+        self, source: Source, plans: Sequence[DensityPlan]
+    ) -> Sequence[PlaneField] | Sequence[CurvedField]:
         """Read the records once for all plans; below the charge."""
         ...
 

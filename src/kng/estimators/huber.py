@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil
 from typing import Any, Self
 
 import numpy as np
@@ -25,14 +26,14 @@ from kng.estimators.regression import (
 )
 from kng.estimators.request import Request, details, one_of
 from kng.losses import Huber, HuberPlane
-from kng.mechanisms import KNG, ObjectivePerturbation
+from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.norms import LInf
 from kng.release import Answer, certified, release
 
-# The response is read in steps of 2**-20 thresholds, up to 2**20 thresholds from its middle: no
-# bound in practice, and none that the sensitivity knows of.
+# The response is read in steps of 2**-20 thresholds or less, up to 2**20 thresholds from its
+# middle: no bound in practice, and none that the sensitivity of the gradient knows of.
 _FINE = 2**20
-# Half ranges of y that a coefficient may be worth under KNG unless coef_bound says otherwise, and
+# Half ranges of y that a coefficient in a box may be worth unless coef_bound says otherwise, and
 # the most thresholds it may be.
 _REACH = 4
 _MOST = 2**12
@@ -66,23 +67,25 @@ class HuberRegressor(PrivateRegressor):
         Give them where y lies many thresholds away from 0: the pull towards that point biases the
         intercept, by more the farther y is, and the prediction at the middle of the covariates
         cannot leave it by more than 1,024 thresholds. Records outside are not clipped, unless they
-        are 2**20 thresholds away.
+        are 2**20 thresholds away. The exponential mechanism needs them, and clips to them.
     coef_bound : number, optional
         Bound on  sum_j |coef_j| * (half the range of covariate j)  plus the size of the prediction
         at the middle of the covariates, measured from the middle of bounds_y; in the units of y.
         Without an intercept on  sum_j |coef_j| * max(|low_j|, |high_j|).
     fit_intercept : bool
         Without it the plane goes through 0, and covariates are measured from there.
-    mechanism : {"auto", "objective", "kng"}
+    mechanism : {"auto", "objective", "kng", "exponential"}
         "auto" is objective perturbation, its budget split from public facts. "kng" weighs
         coefficients by the gradient and draws them exactly; it needs coef_bound or bounds_y, which
         then bound each term of coef_bound's sum by itself (twice the range of y unless given, or
-        four times its farther end without an intercept).
+        four times its farther end without an intercept). "exponential" weighs them by the loss
+        itself, whose noise follows these bounds and bounds_y: KNG is nearly always more accurate.
     norm : {"auto", "linf", "l2", "l1"}
-        "auto" is the sup norm.
+        "auto" is the sup norm; the exponential mechanism has none.
     sampler : {"auto", "perturbed", "branch-and-bound", "hit-and-run"}
-        "perturbed" is the noise, then a convex solve. KNG is drawn by branch and bound for up to
-        four coefficients, the intercept among them; the Markov chain is taken only by name.
+        "perturbed" is the noise, then a convex solve. KNG and the exponential mechanism are drawn
+        by branch and bound for up to four coefficients, the intercept among them; the Markov chain
+        is taken only by name.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
@@ -164,34 +167,37 @@ class HuberRegressor(PrivateRegressor):
         HuberRegressor
             This estimator.
         """
-        one_of("mechanism", self.mechanism, ("auto", "objective", "kng"))
+        one_of("mechanism", self.mechanism, ("auto", "objective", "kng", "exponential"))
         return self._fit(X, y, "Huber regression")
 
     def _refit(self, X: Any, y: Any, statistic: str) -> None:
-        if self.mechanism == "kng":
+        if self.mechanism in {"kng", "exponential"}:
             self._draw(X, y, statistic)
         else:
             super()._refit(X, y, statistic)
 
     def _draw(self, X: Any, y: Any, statistic: str) -> None:
-        """Weigh a box of coefficients by KNG and draw from it exactly."""
+        """Weigh a box of coefficients and draw from it exactly."""
         ask = self._request()
+        mechanism = Exponential() if self.mechanism == "exponential" else KNG()
+        if self.mechanism == "exponential" and self.norm != "auto":
+            raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
         one_of("norm", self.norm, ("auto", "linf"))
         X, y = self._shapes(X, y)
         design = self._design(self.n_features_in_)
         resolved(ask.epsilon, None, design)
         if design.dim > _DRAWN and self.sampler != "hit-and-run":
             raise IncompatibleParts(
-                f"mechanism='kng' draws up to {_DRAWN} coefficients exactly, the intercept among "
-                f"them; these are {design.dim}. Use mechanism='objective', or name the Markov "
-                "chain sampler='hit-and-run'."
+                f"mechanism={self.mechanism!r} draws up to {_DRAWN} coefficients exactly, the "
+                f"intercept among them; these are {design.dim}. Use mechanism='objective', or name "
+                "the Markov chain sampler='hit-and-run'."
             )
         answers = self._lattice(design)
         source = open_regression(X, y, design.records)
         unit, reach, d = ask.unit(source), answers.last[0] // 2, design.dim
         box = Box((-reach,) * d, (reach,) * d)
         problem = Problem(HuberPlane(design), LInf(), box, design.records, answers, unit)
-        plan = certified(KNG().plan(problem, ask.epsilon), self.sampler)
+        plan = certified(mechanism.plan(problem, ask.epsilon), self.sampler)
         facts = {
             "coefficients": ", ".join(
                 (["intercept"] if self.fit_intercept else []) + self._names()
@@ -218,12 +224,13 @@ class HuberRegressor(PrivateRegressor):
             bound = _REACH * max(high - middle, middle - low) / design.half_y
         else:
             raise SpecError(
-                "mechanism='kng' draws coefficients from a box; give coef_bound, or bounds_y."
+                f"mechanism={self.mechanism!r} draws coefficients from a box; give coef_bound, or "
+                "bounds_y."
             )
         if not Fraction(1, 2**8) <= bound <= _MOST:
             raise SpecError(
-                f"mechanism='kng' needs a bound on coefficients of 1/256 to {_MOST} thresholds, "
-                f"got {show(bound)}. Give another coef_bound or threshold."
+                f"mechanism={self.mechanism!r} needs a bound on coefficients of 1/256 to {_MOST} "
+                f"thresholds, got {show(bound)}. Give another coef_bound or threshold."
             )
         # x't and y stay below 2**52 in whole numbers, and noise is far above a step.
         room = power_of_two_below(Fraction(2**34, 1) / (design.dim * (bound + 1)))
@@ -239,8 +246,19 @@ class HuberRegressor(PrivateRegressor):
             )
         threshold = positive(self.threshold, "threshold")
         middle, reach = self._middle(), _FINE * threshold
-        response = (middle - reach, middle + reach, threshold / _FINE)
-        records = encoded(self._covariates(features), response, self._cut)
+        low, high = middle - reach, middle + reach
+        if self.mechanism == "exponential":
+            if self.bounds_y is None:
+                raise SpecError(
+                    "mechanism='exponential' weighs the loss, which is bounded only if the "
+                    "response is; give bounds_y, as in bounds_y=(0, 100). mechanism='kng' and "
+                    "'objective' need no bound on the response."
+                )
+            first, last = response_bounds(self.bounds_y)
+            low, high = max(low, first), min(high, last)
+        # Whole steps from end to end, so that the middle stays where it is.
+        steps = max(_FINE, ceil(2 * max(high - middle, middle - low) * _FINE / threshold))
+        records = encoded(self._covariates(features), self._cut(low, high, steps), self._cut)
         return Design(records, bool(self.fit_intercept), threshold)
 
     def _middle(self) -> Fraction:
@@ -253,7 +271,9 @@ class HuberRegressor(PrivateRegressor):
     def _facts(self) -> dict[str, str]:
         return {
             "threshold": show(exact(self.threshold, "threshold")),
-            "response": f"drawn towards {show(self._middle())}, clipped 2**20 thresholds from it",
+            "response": "clipped to its bounds"
+            if self.mechanism == "exponential"
+            else f"drawn towards {show(self._middle())}, clipped 2**20 thresholds from it",
             **super()._facts(),
         }
 

@@ -98,6 +98,7 @@ class Distances:
     rows: NDArray[np.float64]
     weighed: Literal["gradient", "value"]
     unit: ClassVar[Fraction] = Fraction(1)
+    grain: ClassVar[float] = 1.0
     shape: ClassVar[Literal["distance", "huber"]] = "distance"
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -16,15 +17,26 @@ from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
-from kng.core.protocols import Integers, Norm, Point, Sensitivity, Source
+from kng.core.protocols import (
+    BoxDomain,
+    Integers,
+    Norm,
+    PlaneDomain,
+    Point,
+    Sensitivity,
+    Source,
+)
 from kng.core.sensitivity import Constant
 
-# Whole steps of a standardised covariate from 0 to 1, and of a clipped residual from 0 to the
-# threshold.
+# Whole steps of a standardised covariate from 0 to 1, of a clipped residual from 0 to the
+# threshold, and of the largest loss.
 ENDS = 2**16
 PSI = 2**24
-# Records at a time: sums of their products are below 2**53.
+LOSS = 2**41
+# Records at a time: sums of their products and of their losses are at most 2**53.
 _BLOCK = 2**12
+# Residuals are whole numbers up to here.
+_WHOLE = 2**52
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +44,15 @@ class HuberPlane:
     """Huber's loss around a plane, in units of its threshold.
 
         r = z'theta - y',     gradient = clip(r, -1, 1) z,     |z_j| <= 1,  z_0 = 1 for an intercept
+        value = c (|r| - c / 2),   c = min(|r|, 1):   r^2 / 2, then |r| - 1/2
 
-    clip(r, -1, 1) is truncated to multiples of 2**-24, at every lattice point. Nothing of y and
-    theta enters the sensitivity.
+    clip(r, -1, 1) is truncated to multiples of 2**-24, and the value rounded down to public steps,
+    at every lattice point. Nothing of y and theta enters the sensitivity of the gradient; that of
+    the value is the largest value over the box of coefficients and the bounds of y.
 
-    Paper    beyond it; KNG for Huber's loss, drawn exactly.
-    Privacy  Sup norm: 2 under replace-one and 1 under add-remove. docs/proofs/losses/huber.md.
+    Paper    beyond it; KNG and the exponential mechanism for Huber's loss, drawn exactly.
+    Privacy  Gradient, sup norm: 2 under replace-one and 1 under add-remove. Value: R + Y - 1/2
+             under both, |z'theta| <= R and |y'| <= Y. docs/proofs/losses/huber.md.
     Cost     One pass; the records are kept.
     """
 
@@ -60,14 +75,47 @@ class HuberPlane:
             raise IncompatibleParts("Huber's gradient is measured in the sup norm here; use that.")
         return Constant(2 * one if isinstance(neighbours, ReplaceOne) else one)
 
+    def plane_sensitivity(self, domain: BoxDomain, answers: Lattice) -> Sensitivity:
+        """Return the largest loss of one record, which is also its largest change.
+
+            Lambda = l( sum_j max |theta_j| + max |y'| ) = R + Y - 1/2  if  R + Y >= 1
+
+        Losses are not negative, so replacing a record changes the sum by at most the largest of
+        them, as adding one does. Rounded up to a whole step it holds for losses as they are
+        computed, too. Responses are cut off (`HuberRows`), so Y is never more than R and a little
+        over 2.
+        """
+        rows = HuberRows(self.design, answers)
+        largest, steps = rows.largest(domain), rows.steps(domain)
+        if largest > _WHOLE:
+            raise IncompatibleParts(
+                "Huber's loss is exact while residuals are below 2**52 steps; coefficients and "
+                "responses reach beyond. Use a larger step of the coefficients."
+            )
+        r = largest / rows.threshold
+        loss = r * r / 2 if r <= 1 else r - Fraction(1, 2)
+        return Constant(max(ceil(loss * steps), 1) / steps)
+
     def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[HuberRecords]:
         """Read the records once, for all plans."""
-        answers = plans[0].problem.answers
-        kernel = HuberRows(self.design, answers)
+        return self._read(source, plans, "gradient")
+
+    def read_value(self, source: Source, plans: Sequence[DensityPlan]) -> list[HuberRecords]:
+        """Read the records once, for all plans."""
+        return self._read(source, plans, "value")
+
+    def _read(
+        self, source: Source, plans: Sequence[DensityPlan], weighed: Literal["gradient", "value"]
+    ) -> list[HuberRecords]:
+        kernel = HuberRows(self.design, plans[0].problem.answers)
         parts = source.reduce(kernel)
         rows = np.concatenate([np.empty((0, self.design.dim)), *(part[0] for part in parts)])
         response = np.concatenate([np.empty(0), *(part[1] for part in parts)])
-        return [HuberRecords(rows, response, float(kernel.threshold))] * len(plans)
+        bend = float(kernel.threshold)
+        return [
+            HuberRecords(rows, response, bend, weighed, float(kernel.steps(plan.domain)))
+            for plan in plans
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +126,7 @@ class HuberRows:
 
     The offset is the design's, whose covariates have a span of ENDS.
     y' is cut off where every plane of Theta is more than a threshold away from it, so that whole
-    numbers stay small; the gradient there is the same.
+    numbers stay small; the gradient there is the same, and the value but for a constant.
     """
 
     design: Design
@@ -89,6 +137,17 @@ class HuberRows:
         """The threshold in units of x't."""
         return ENDS / self.answers.step[0]
 
+    def largest(self, domain: BoxDomain | PlaneDomain) -> int:
+        """Return the largest residual of any record, in whole numbers, over a box."""
+        sides = zip(domain.first, domain.last, strict=True)
+        ends = np.array([0, self.design.records.last[-1]])
+        most = int(np.abs(self.responses(ends)).max())
+        return ENDS * sum(max(abs(first), abs(last)) for first, last in sides) + most
+
+    def steps(self, domain: BoxDomain | PlaneDomain) -> Fraction:
+        """Return how many steps a loss of 1 has: a power of two, so that no loss has over LOSS."""
+        return Fraction(LOSS, 2 ** int(self.largest(domain) / self.threshold).bit_length())
+
     def zero(self) -> list[tuple[Integers, Integers]]:
         """No records."""
         return []
@@ -97,13 +156,16 @@ class HuberRows:
         """Turn one batch into rows."""
         first = int(self.design.intercept)
         rows = np.full((len(batch), self.design.dim), float(ENDS))
-        *offsets, offset_y = self.design.offsets
-        rows[:, first:] = 2 * batch[:, :-1] - np.array(offsets)
+        rows[:, first:] = 2 * batch[:, :-1] - np.array(self.design.offsets[:-1])
+        return [(rows, self.responses(batch[:, -1]))]
+
+    def responses(self, integers: Integers) -> NDArray[np.float64]:
+        """Turn encoded responses into whole numbers y."""
         records = self.design.records
         factor = records.step[-1] / (2 * self.design.half_y) * self.threshold
-        most = float(ENDS * sum(k // 2 + 1 for k in self.answers.last) + 2 * self.threshold)
-        response = np.rint((2 * batch[:, -1] - offset_y) * float(factor))
-        return [(rows, np.clip(response, -most, most))]
+        most = float(ENDS * sum(k // 2 + 1 for k in self.answers.last) + int(2 * self.threshold))
+        response = np.rint((2 * integers - self.design.offsets[-1]) * float(factor))
+        return np.asarray(np.clip(response, -most, most))
 
     def merge(
         self, left: list[tuple[Integers, Integers]], right: list[tuple[Integers, Integers]]
@@ -114,33 +176,63 @@ class HuberRows:
 
 @dataclass(frozen=True, slots=True)
 class HuberRecords:
-    """Records and their clipped residuals; a `kng.core.protocols.CurvedField`."""
+    """Records, their clipped residuals and losses; a `kng.core.protocols.CurvedField`."""
 
     rows: NDArray[np.float64]
     response: NDArray[np.float64]
     bend: float
+    weighed: Literal["gradient", "value"]
+    steps: float
     shape: ClassVar[Literal["distance", "huber"]] = "huber"
-    weighed: ClassVar[Literal["gradient", "value"]] = "gradient"
-    unit: ClassVar[Fraction] = Fraction(1, ENDS)
+
+    @property
+    def unit(self) -> Fraction:
+        """Gradients are those of x in whole numbers, values those of x't."""
+        return Fraction(1, ENDS) if self.weighed == "gradient" else 1 / Fraction(self.bend)
 
     @property
     def most(self) -> float:
         """No entry of x is larger than ENDS."""
         return float(ENDS * len(self.rows))
 
+    @property
+    def grain(self) -> float:
+        """Losses are rounded down to these, in units of x't."""
+        return self.bend / self.steps
+
     def guess(self, every: int) -> NDArray[np.float64]:
         """Return least squares of some of the records."""
         x, y = self.rows[::every], self.response[::every]
         gram = x.T @ x
-        gram += 1e-9 * np.trace(gram) * np.eye(len(gram))
+        gram += (1e-9 * np.trace(gram) + 1.0) * np.eye(len(gram))  # not singular, whatever x is
         return np.asarray(np.linalg.solve(gram, x.T @ y))
 
     def score(self, theta: Point) -> Fraction:
-        """Return the largest entry of the gradient at one lattice point, from all records."""
-        t, total = np.array([float(k) for k in theta]), [0] * len(theta)
+        """Return the score at one lattice point, from all records.
+
+        It is the largest entry of the gradient, or the summed loss.
+        """
+        t, total, value = np.array([float(k) for k in theta]), [0] * len(theta), 0
         for at in range(0, len(self.rows), _BLOCK):
             x = self.rows[at : at + _BLOCK]
-            residual = np.clip(x @ t - self.response[at : at + _BLOCK], -self.bend, self.bend)
-            part = np.trunc(residual * (PSI / self.bend)) @ x
+            residual = x @ t - self.response[at : at + _BLOCK]
+            if self.weighed == "value":
+                value += int(losses(residual, self.bend, self.steps).sum())
+                continue
+            clipped = np.clip(residual, -self.bend, self.bend)
+            part = np.trunc(clipped * (PSI / self.bend)) @ x
             total = [a + int(b) for a, b in zip(total, part, strict=True)]
+        if self.weighed == "value":
+            return value / Fraction(self.steps)
         return Fraction(max(abs(v) for v in total), PSI * ENDS)
+
+
+def losses(residual: NDArray[np.float64], bend: float, steps: float) -> NDArray[np.float64]:
+    """Return Huber's losses as whole numbers of steps, rounded down.
+
+    Every operation is correctly rounded and does not fall as |residual| grows: c is |r| or 1, so
+    that the value is |r|^2 / 2 or |r| - 1/2, rounded once.
+    """
+    size = np.abs(residual) / bend
+    clipped = np.minimum(size, 1.0)
+    return np.asarray(np.floor(clipped * (size - clipped / 2) * steps))

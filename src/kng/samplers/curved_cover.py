@@ -22,6 +22,7 @@ from kng.core.protocols import CurvedField, PlaneDomain, Point
 from kng.samplers.boxes import CERTAIN, ENVELOPE
 from kng.samplers.curved import (
     FACTS,
+    GRAIN,
     KIND,
     MOST,
     RATE,
@@ -49,18 +50,22 @@ class CurvedCover:
 
     def __init__(self, domain: PlaneDomain, field: CurvedField, rate: Fraction) -> None:
         self._field = field
-        n, d = field.rows.shape
+        n = len(field.rows)
         self._kind = DISTANCE if field.shape == "distance" else HUBER
         self._facts = np.zeros(FACTS)
         self._facts[KIND], self._facts[WEIGHS_VALUE] = self._kind, field.weighed == "value"
         self._facts[RATE], self._facts[THRESHOLD] = float(rate * field.unit), field.bend
-        self._facts[RECORDS], self._facts[MOST] = n, field.most
+        self._facts[RECORDS], self._facts[MOST], self._facts[GRAIN] = n, field.most, field.grain
         pilot = self._pilot(domain)
         self._rows = np.ascontiguousarray(field.rows)
         self._response = np.ascontiguousarray(field.response)
         self._move(pilot)
-        hessian = self._at(np.zeros(d), 1.0)[4 * d + SCALARS :].reshape(d, d)
-        metric = hessian @ hessian if self._kind == DISTANCE else hessian
+        hessian = self._hessian(1.0)
+        metric = hessian @ hessian
+        if self._kind == HUBER:
+            # Where no residual is within the threshold, chords over the domain show directions.
+            sides = [float(b - a) for a, b in zip(domain.first, domain.last, strict=True)]
+            metric = hessian + 2.0**-6 * self._hessian(float(np.linalg.norm(sides)) + 1.0)
         self._boxes = ShearedBoxes(domain, pilot, metric, WHOLE)
         self._frame = np.ascontiguousarray(np.linalg.qr(hessian @ self._boxes.shear)[0])
         self._running = np.zeros(6)
@@ -100,8 +105,16 @@ class CurvedCover:
     def _at(self, centre: Array, radius: float) -> Array:
         """Return an expansion."""
         out = np.zeros(width(len(centre)))
-        expand(self._kind, self._rows, self._response, self._facts[THRESHOLD], centre, radius, out)
+        expand(
+            self._kind, self._rows, self._response, self._facts[THRESHOLD], self._facts[GRAIN],
+            centre, radius, np.eye(len(centre)), np.empty(0), 0.0, out,
+        )  # fmt: skip
         return out
+
+    def _hessian(self, radius: float) -> Array:
+        """Return the Hessian around the pilot, or its chords over a radius."""
+        d = self._rows.shape[1]
+        return np.asarray(self._at(np.zeros(d), radius)[4 * d + SCALARS :].reshape(d, d))
 
     def _expansions(self) -> None:
         """Expand around the pilot for every power of two, up to one that holds the root."""

@@ -7,6 +7,9 @@ An expansion is taken at a centre e and holds for  |delta| <= radius:
 in the l2 norm for distances. For Huber's loss it holds coordinate by coordinate, and BEND is 0. A
 record that the expansion cannot hold is open: its unit vector may be anything (OUT grows by 1), or
 its residual may cross a threshold (OUT grows by what a chord through it misses).
+
+The gradient is that of the summed loss VALUE: of distances, or of Huber's loss times its threshold,
+so that a residual counts in the same whole numbers as x'theta.
 """
 
 from __future__ import annotations
@@ -17,8 +20,9 @@ import numpy as np
 from numba import njit
 
 DISTANCE, HUBER = 0, 1
-# Of an expansion: the centre (d), these four, then (d each) OUT, G without and with open records,
-# and H row by row. VALUE is the summed loss at the centre, OPEN the number of open records.
+# Of an expansion: the centre (d), these four, then (d each) OUT, G, the gradient at the centre
+# itself (of G it has open records more, or no chords), and H row by row. VALUE is the summed loss
+# at the centre, OPEN the number of open records, or what they may add to a summed loss of Huber's.
 RADIUS, BEND, VALUE, OPEN, SCALARS = 0, 1, 2, 3, 4
 
 # Steps of unit vectors, of clipped residuals and of covariates, as in the losses; and what rounding
@@ -86,12 +90,17 @@ def expand_distances(rows, centre, radius, out):  # type: ignore[no-untyped-def]
             out[o + j] += n * math.sqrt(d) * FUZZ
 
 
-@njit("void(f8[:,::1], f8[::1], f8, f8[::1], f8, f8[::1])", cache=True, error_model="numpy")
-def expand_huber(rows, response, bend, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+@njit(
+    "void(f8[:,::1], f8[::1], f8, f8, f8[::1], f8, f8[:,::1], f8[::1], f8, f8[::1])",
+    cache=True,
+    error_model="numpy",
+)
+def expand_huber(rows, response, bend, grain, centre, radius, shear, half, slack, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
     """Sum clip(r / bend, -1, 1) x, and as its derivative x x' times the slope of a chord.
 
-    Over the radius r moves by at most |x| radius. A residual that stays between the thresholds, or
-    beyond one, is its own chord; else the chord is moved to the middle of what it misses.
+    Over the radius r moves by at most |x| radius, and over a box within it, if its half sides are
+    given, by sum |(x V)_k| half_k. A residual that stays between the thresholds, or beyond one, is
+    its own chord; else the chord is moved to the middle of what it misses.
     """
     n, d = rows.shape
     o, g, a, h = d + SCALARS, 2 * d + SCALARS, 3 * d + SCALARS, 4 * d + SCALARS
@@ -103,12 +112,29 @@ def expand_huber(rows, response, bend, centre, radius, out):  # type: ignore[no-
             for j in range(d):
                 r += rows[i, j] * centre[j]
                 square += rows[i, j] * rows[i, j]
+            # the same operations as in the loss, so that a single point has its score
+            size = abs(r) / bend
+            clipped = min(size, 1.0)
+            loss = clipped * (size - clipped / 2.0)
             if radius == 0.0:
+                part[d + VALUE] += math.floor(loss * (bend / grain))
                 psi = np.trunc(min(max(r, -bend), bend) * (PSI / bend)) / PSI
                 for j in range(d):
                     part[g + j] += psi * rows[i, j]
                 continue
-            move = math.sqrt(square) * radius * ROUNDING
+            part[d + VALUE] += loss
+            move = math.sqrt(square) * radius
+            if len(half) > 0:
+                within = 0.0
+                for k in range(d):
+                    along = 0.0
+                    for j in range(k + 1):
+                        along += rows[i, j] * shear[j, k]
+                    within += abs(along) * half[k]
+                    if k < d - 1:
+                        within += slack * abs(rows[i, k])
+                move = min(move, within)
+            move *= ROUNDING
             low, high = min(max(r - move, -bend), bend), min(max(r + move, -bend), bend)
             slope = (high - low) / (2.0 * move) if move > 0.0 else 0.0
             middle, above, below = (high + low) / 2.0, 0.0, 0.0
@@ -118,32 +144,39 @@ def expand_huber(rows, response, bend, centre, radius, out):  # type: ignore[no-
             if r - move < bend < r + move:
                 miss = bend - middle - slope * (bend - r)
                 above, below = max(above, miss), min(below, miss)
-            psi, miss, slope = (middle + (above + below) / 2.0) / bend, above - below, slope / bend
+            psi, slope = (middle + (above + below) / 2.0) / bend, slope / bend
+            miss = (above - below) / (2.0 * bend)
+            part[d + OPEN] += miss * move
             for j in range(d):
                 part[g + j] += psi * rows[i, j]
-                part[o + j] += miss / (2.0 * bend) * abs(rows[i, j])
+                part[a + j] += math.copysign(clipped, r) * rows[i, j]
+                part[o + j] += miss * abs(rows[i, j])
                 for k in range(d):
                     part[h + j * d + k] += slope * rows[i, j] * rows[i, k]
-        for m in range(o, len(out)):
+        for m in range(d + BEND, len(out)):
             out[m] += part[m]
+    out[d + VALUE] *= grain if radius == 0.0 else bend
+    out[d + OPEN] *= ROUNDING
     for j in range(d):
-        out[a + j] = out[g + j]
         # truncation and rounding of sums, or rounding alone at a single point
         out[o + j] += n * ENDS * (2.0 * FUZZ if radius > 0.0 else 2.0**-36)
         out[o + j] *= ROUNDING
 
 
 @njit(
-    "void(i8, f8[:,::1], f8[::1], f8, f8[::1], f8, f8[::1])",
+    "void(i8, f8[:,::1], f8[::1], f8, f8, f8[::1], f8, f8[:,::1], f8[::1], f8, f8[::1])",
     cache=True,
     error_model="numpy",
 )
-def expand(kind, rows, response, bend, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
-    """Expand around a centre for all points within a radius; exactly, if the radius is 0."""
+def expand(kind, rows, response, bend, grain, centre, radius, shear, half, slack, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    """Expand around a centre for all points within a radius; exactly, if the radius is 0.
+
+    With half sides it holds for the points of that box alone.
+    """
     d = rows.shape[1]
     out[:] = 0.0
     out[:d], out[d + RADIUS] = centre, radius
     if kind == DISTANCE:
         expand_distances(rows, centre, radius, out)
     else:
-        expand_huber(rows, response, bend, centre, radius, out)
+        expand_huber(rows, response, bend, grain, centre, radius, shear, half, slack, out)
