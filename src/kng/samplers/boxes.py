@@ -24,18 +24,33 @@ import numpy as np
 from numba import njit
 
 from kng.samplers.grouping import HIGH
+from kng.samplers.halving import (
+    CERTAIN,
+    COUNTED,
+    CUT,
+    ENVELOPE,
+    LOWER,
+    POINTS,
+    REAL,
+    UPPER,
+    beside,
+    climb,
+    count,
+    halve,
+    place,
+    pop,
+    push,
+    weigh,
+)
 
-# Of a box, in whole numbers: corner (d), log2 of its sides (d), then these.
-LIST, LENGTH, CUT, WHOLE = 0, 1, 2, 3
-# Of a box, in real numbers: bounds on the exponent, log of its points (minus infinity once it has
-# been halved), key in the heap; then the sums over decided records.
-LOWER, UPPER, POINTS, KEY, REAL = 0, 1, 2, 3, 4
+# Of a box, in whole numbers: what `halving` needs, and where its open items are listed. In real
+# numbers: what `halving` needs, then the sums over decided records.
+LIST, LENGTH, WHOLE = 1, 2, 3
 # Facts of the loss: tau = P / Q, the norm |g_0| + SLOPE (max |g_j| - |g_0|)_+, the rate, whether
 # the loss's value is weighed and not its gradient, and what rounding may add to an exponent.
 P, Q, SLOPE, RATE, VALUE, SLACK = 0, 1, 2, 3, 4, 5
-# Running numbers of the loop: envelope, its certified part, their common logarithm, envelope at the
-# last full count, least loss seen, room for errors in it.
-ENVELOPE, CERTAIN, LOG, COUNTED, LEAST, DOUBT = 0, 1, 2, 3, 4, 5
+# Running numbers of the loop, after those of `halving`: least loss seen, room for errors in it.
+LEAST, DOUBT = 4, 5
 
 # Up to this many open items all subsets are looked at.
 FEW = 10
@@ -309,19 +324,6 @@ def bound_few(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
     node[UPPER] = min(node[UPPER], facts[RATE] * most * ROUNDING + facts[SLACK])
 
 
-@njit("void(f8[:,::1], i8, f8[::1])", cache=True, error_model="numpy")
-def count(real, boxes, running):  # type: ignore[no-untyped-def]
-    """Add up the envelope and its certified part afresh, in units of the largest box."""
-    largest = -np.inf
-    for i in range(boxes):
-        largest = max(largest, real[i, POINTS] - real[i, LOWER])
-    running[LOG], running[ENVELOPE], running[CERTAIN] = largest, 0.0, 0.0
-    for i in range(boxes):
-        running[ENVELOPE] += math.exp(real[i, POINTS] - real[i, LOWER] - largest)
-        running[CERTAIN] += math.exp(real[i, POINTS] - real[i, UPPER] - largest)
-    running[COUNTED] = running[ENVELOPE]
-
-
 @njit(
     "UniTuple(i8, 3)(f4[:,::1], f8[::1], i4[::1], f8[:,::1], i8, i8[:,::1], f8[:,::1], f8[::1],"
     " f8[::1], f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i4[::1], i8[::1], i8, i8, i8, f8[::1],"
@@ -360,36 +362,13 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
             most = min(most, np.float64(len(rows)))
             if boxes + 2 > len(real) or listed + 2 * most > len(items):
                 break
+            pop(heap, real, waiting, running)
             waiting -= 1
-            moved, at = heap[waiting], 0
-            while 2 * at + 1 < waiting:
-                below = 2 * at + 1
-                if below + 1 < waiting and real[heap[below + 1], KEY] > real[heap[below], KEY]:
-                    below += 1
-                if real[heap[below], KEY] <= real[moved, KEY]:
-                    break
-                heap[at] = heap[below]
-                at = below
-            heap[at] = moved
-            running[ENVELOPE] -= math.exp(real[parent, POINTS] - real[parent, LOWER] - running[LOG])
-            running[CERTAIN] -= math.exp(real[parent, POINTS] - real[parent, UPPER] - running[LOG])
         for child in range(children):
             box, node = boxes + child, real[boxes + child]
-            bits = 0
-            for j in range(d):
-                if box > 0:
-                    whole[box, j], whole[box, d + j] = whole[parent, j], whole[parent, d + j]
-                    if j == whole[parent, 2 * d + CUT]:
-                        whole[box, d + j] -= 1
-                        whole[box, j] += child * (np.int64(1) << whole[box, d + j])
-                bits += whole[box, d + j]
-                half = (np.int64(1) << whole[box, d + j]) >> 1
-                u[j], reach[j] = whole[box, j] + half, half
-            for j in range(d):
-                lean = np.int64(0)
-                for k in range(j + 1, d):
-                    lean += turn[j, k] * u[k]
-                t[j] = u[j] + (lean >> shift)
+            if box > 0:
+                halve(whole, d, parent, child, box)
+            bits = place(whole, box, turn, shift, u, t, reach)
             for j in range(d + 2):
                 sums[j] = real[parent, REAL + j] if box > 0 else 0.0
             open_[:] = 0.0
@@ -405,21 +384,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
             if box > 0:  # what holds for a box holds for its halves
                 node[LOWER] = max(node[LOWER], real[parent, LOWER])
                 node[UPPER] = min(node[UPPER], real[parent, UPPER])
-            inside, outside, straddled = True, False, 0
-            for m in range(len(limits)):
-                at_centre, spread = 0.0, 0.0
-                for j in range(d):
-                    at_centre += walls[m, j] * t[j]
-                    along = 0.0
-                    for k in range(j + 1):
-                        along += walls[m, k] * shear[k, j]
-                    spread += abs(along) * reach[j]
-                    if j < d - 1:
-                        spread += slack * abs(walls[m, j])
-                if at_centre + spread > limits[m]:
-                    inside, straddled = False, m
-                if at_centre - spread > limits[m] + 0.5:  # whole numbers; half is for rounding
-                    outside = True
+            inside, outside, met = beside(walls, limits, shear, t, reach, slack)
             node[POINTS] = bits * math.log(2.0)
             for j in range(d + 2):
                 node[REAL + j] = sums[j]
@@ -431,10 +396,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
                     if facts[VALUE] > 0:
                         width = reach[j]
                     if not inside and node[UPPER] - node[LOWER] < 1.0:
-                        width = 0.0
-                        for k in range(j + 1):
-                            width += walls[straddled, k] * shear[k, j]
-                        width = abs(width) * reach[j]
+                        width = abs(climb(walls, met, shear, j)) * reach[j]
                     if width > widest:
                         widest, cut = width, j
             whole[box, 2 * d + CUT] = cut
@@ -442,22 +404,10 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
                 node[POINTS] = -np.inf
                 continue
             listed = end
-            gap = node[UPPER] - node[LOWER]
-            if not inside:
-                gap, node[UPPER] = 700.0, np.inf
-            weight = node[POINTS] - node[LOWER]
-            if box == 0:
-                running[LOG] = weight
-            running[ENVELOPE] += math.exp(weight - running[LOG])
-            running[CERTAIN] += math.exp(node[POINTS] - node[UPPER] - running[LOG])
-            node[KEY] = weight + math.log(1e-300 - math.expm1(-gap))
+            weigh(real, box, inside, running)
             if cut >= 0:
-                at = waiting
+                push(heap, real, waiting, box)
                 waiting += 1
-                while at > 0 and real[heap[(at - 1) // 2], KEY] < node[KEY]:
-                    heap[at] = heap[(at - 1) // 2]
-                    at = (at - 1) // 2
-                heap[at] = box
         if boxes > 0:
             real[parent, POINTS] = -np.inf
         boxes += children

@@ -22,18 +22,12 @@ from numpy.typing import NDArray
 from kng.core.bits import Bits
 from kng.core.protocols import PlaneDomain, PlaneField, Point
 from kng.samplers.boxes import (
-    CERTAIN,
     DOUBT,
-    ENVELOPE,
     LEAST,
     LENGTH,
     LIST,
-    LOWER,
-    POINTS,
     RATE,
-    REAL,
     SLACK,
-    UPPER,
     WHOLE,
     P,
     Q,
@@ -41,6 +35,7 @@ from kng.samplers.boxes import (
     scan_points,
 )
 from kng.samplers.grouping import HIGH, fill_groups, order_groups
+from kng.samplers.halving import CERTAIN, ENVELOPE, LOWER, POINTS, REAL, UPPER
 from kng.samplers.heaps import merged
 
 Array = NDArray[np.float64]

@@ -20,17 +20,6 @@ import math
 import numpy as np
 from numba import njit
 
-from kng.samplers.boxes import (
-    CERTAIN,
-    COUNTED,
-    ENVELOPE,
-    KEY,
-    LOG,
-    LOWER,
-    POINTS,
-    UPPER,
-    count,
-)
 from kng.samplers.expansions import (
     BEND,
     DISTANCE,
@@ -43,10 +32,27 @@ from kng.samplers.expansions import (
     VALUE,
     expand,
 )
+from kng.samplers.halving import (
+    CERTAIN,
+    COUNTED,
+    CUT,
+    ENVELOPE,
+    LOWER,
+    POINTS,
+    UPPER,
+    beside,
+    climb,
+    count,
+    halve,
+    place,
+    pop,
+    push,
+    weigh,
+)
 
-# Of a box, in whole numbers: corner (d), log2 of its sides (d), then the coordinate to halve, the
-# expansion it uses, and whether that is its own.
-CUT, USED, OWN, WHOLE = 0, 1, 2, 3
+# Of a box, in whole numbers: what `halving` needs, the expansion it uses, and whether that is its
+# own.
+USED, OWN, WHOLE = 1, 2, 3
 # Facts: kind of loss, whether its value is weighed, rate, threshold, largest gradient, records, and
 # the steps of a value.
 KIND, WEIGHS_VALUE, RATE, THRESHOLD, MOST, RECORDS, GRAIN, FACTS = 0, 1, 2, 3, 4, 5, 6, 7
@@ -341,40 +347,16 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                     break
             if waiting == 0 or boxes + 2 > len(real) or tabled + 1 > len(table):
                 break
-            parent = heap[0]
+            parent = pop(heap, real, waiting, running)
             waiting -= 1
-            moved, at = heap[waiting], 0
-            while 2 * at + 1 < waiting:
-                below = 2 * at + 1
-                if below + 1 < waiting and real[heap[below + 1], KEY] > real[heap[below], KEY]:
-                    below += 1
-                if real[heap[below], KEY] <= real[moved, KEY]:
-                    break
-                heap[at] = heap[below]
-                at = below
-            heap[at] = moved
             own = whole[parent, 2 * d + OWN] == 1
-            running[ENVELOPE] -= math.exp(real[parent, POINTS] - real[parent, LOWER] - running[LOG])
-            running[CERTAIN] -= math.exp(real[parent, POINTS] - real[parent, UPPER] - running[LOG])
             if own:
                 first, made = parent, 1
         for child in range(made):
             box, node = first + child, real[first + child]
-            bits = 0
-            for j in range(d):
-                if box > 0 and not own:
-                    whole[box, j], whole[box, d + j] = whole[parent, j], whole[parent, d + j]
-                    if j == whole[parent, 2 * d + CUT]:
-                        whole[box, d + j] -= 1
-                        whole[box, j] += child * (np.int64(1) << whole[box, d + j])
-                bits += whole[box, d + j]
-                step = (np.int64(1) << whole[box, d + j]) >> 1
-                u[j], half[j] = whole[box, j] + step, step
-            for j in range(d):
-                lean = np.int64(0)
-                for k in range(j + 1, d):
-                    lean += turn[j, k] * u[k]
-                t[j] = u[j] + (lean >> shift)
+            if box > 0 and not own:
+                halve(whole, d, parent, child, box)
+            bits = place(whole, box, turn, shift, u, t, half)
             slack = 1.0 if bits > 0 else 0.0
             if own:
                 square = 0.0
@@ -408,21 +390,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
             if box > 0:  # what holds for the box around it holds for this one
                 low, high = max(low, real[parent, LOWER]), min(high, real[parent, UPPER])
             high = max(low, high)
-            inside, outside, straddled = True, False, 0
-            for m in range(len(limits)):
-                at_centre, spread = 0.0, 0.0
-                for j in range(d):
-                    at_centre += walls[m, j] * t[j]
-                    along = 0.0
-                    for k in range(j + 1):
-                        along += walls[m, k] * shear[k, j]
-                    spread += abs(along) * half[j]
-                    if j < d - 1:
-                        spread += slack * abs(walls[m, j])
-                if at_centre + spread > limits[m]:
-                    inside, straddled = False, m
-                if at_centre - spread > limits[m] + 0.5:  # whole numbers; half is for rounding
-                    outside = True
+            inside, outside, met = beside(walls, limits, shear, t, half, slack)
             node[POINTS] = bits * math.log(2.0)
             node[LOWER], node[UPPER] = max(0.0, low), high
             # Halving a side takes its share of how the score changes, and of what is left out.
@@ -451,38 +419,23 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                         wide = abs(slope) * half[j] + curve * half[j] * half[j] / 2.0
                     wide += (left_out + 1e-300) * length * half[j] * half[j] / square
                     if not inside and high - low < 1.0:
-                        wide = 0.0
-                        for k in range(j + 1):
-                            wide += walls[straddled, k] * shear[k, j]
-                        wide = abs(wide) * half[j]
+                        wide = abs(climb(walls, met, shear, j)) * half[j]
                     if wide > widest:
                         widest, cut = wide, j
             whole[box, 2 * d + CUT] = cut
             if outside:
                 node[POINTS] = -np.inf
                 continue
-            gap = high - low
             # 1: read the records when its turn comes; 2: they have been read
             if own:
                 whole[box, 2 * d + OWN] = 2
             else:
-                wanted = rate * found[2] > max(1.0, least_wanted * gap)
+                wanted = rate * found[2] > max(1.0, least_wanted * (high - low))
                 whole[box, 2 * d + OWN] = 1 if wanted or cut < 0 else 0
-            if not inside:
-                gap, node[UPPER] = 700.0, np.inf
-            weight = node[POINTS] - node[LOWER]
-            if box == 0:
-                running[LOG] = weight
-            running[ENVELOPE] += math.exp(weight - running[LOG])
-            running[CERTAIN] += math.exp(node[POINTS] - node[UPPER] - running[LOG])
-            node[KEY] = weight + math.log(1e-300 - math.expm1(-gap))
+            weigh(real, box, inside, running)
             if cut >= 0 or whole[box, 2 * d + OWN] == 1:
-                at = waiting
+                push(heap, real, waiting, box)
                 waiting += 1
-                while at > 0 and real[heap[(at - 1) // 2], KEY] < node[KEY]:
-                    heap[at] = heap[(at - 1) // 2]
-                    at = (at - 1) // 2
-                heap[at] = box
         if not own:
             if boxes > 0:
                 real[parent, POINTS] = -np.inf

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.protocols import CurvedField, PlaneDomain, Point
-from kng.samplers.boxes import CERTAIN, ENVELOPE
 from kng.samplers.curved import (
     FACTS,
     GRAIN,
@@ -35,6 +34,7 @@ from kng.samplers.curved import (
     refine,
 )
 from kng.samplers.expansions import DISTANCE, HUBER, SCALARS, expand, width
+from kng.samplers.halving import CERTAIN, ENVELOPE
 from kng.samplers.sheared import SHIFT, ShearedBoxes
 
 Array = NDArray[np.float64]
