@@ -218,15 +218,15 @@ def disagreements(setting: Plane) -> int:
 
 def scores(envelope: BoxEnvelope, field: Any) -> Iterator[tuple[Point, Fraction]]:
     """Yield all points with the scores that decide about accepting them."""
-    cover = envelope._cover
-    d = cover._rows.shape[1]
-    for box in cover.live():
-        corner, sides = cover._whole[box, :d], cover._whole[box, d : 2 * d]
+    cover, boxes = envelope._cover, envelope._cover.boxes
+    d = len(boxes.pilot)
+    for box in boxes.live():
+        corner, sides = boxes.whole[box, :d], boxes.whole[box, d : 2 * d]
         ranges = (range(a, a + 2**e) for a, e in zip(corner, sides, strict=True))
-        t = cover._sheared(np.array(list(product(*ranges))))
+        t = boxes.sheared(np.array(list(product(*ranges))))
         counted = cover.counted(np.full(len(t), box), t)
         for at, sums in zip(t, counted, strict=True):
-            point = cover.point(at)
+            point = boxes.point(at)
             yield point, field.score_of(point, cover.exact(sums))
 
 

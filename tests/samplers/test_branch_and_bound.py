@@ -136,15 +136,15 @@ def test_the_law_is_the_stated_one(case):
 
 def boxes_of(envelope: BoxEnvelope):
     """Yield the points of every box with its bounds."""
-    cover = envelope._cover
-    d = cover._rows.shape[1]
-    for box in cover.live():
-        corner, sides = cover._whole[box, :d], cover._whole[box, d : 2 * d]
+    boxes = envelope._cover.boxes
+    d = len(boxes.pilot)
+    for box in boxes.live():
+        corner, sides = boxes.whole[box, :d], boxes.whole[box, d : 2 * d]
         u = np.array(
             list(product(*(range(a, a + 2**e) for a, e in zip(corner, sides, strict=True))))
         )
-        points = [cover.point(t) for t in cover._sheared(u)]
-        yield points, cover.lower(np.array([box]))[0], cover.upper(np.array([box]))[0]
+        points = [boxes.point(t) for t in boxes.sheared(u)]
+        yield points, boxes.lower(np.array([box]))[0], boxes.upper(np.array([box]))[0]
 
 
 @pytest.mark.parametrize("case", CASES)

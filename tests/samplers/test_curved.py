@@ -111,7 +111,7 @@ def test_the_law_is_the_stated_one(case):
 
 def boxes_of(envelope: BoxEnvelope):
     """Yield the points of every box with its bounds."""
-    boxes = envelope._cover._boxes
+    boxes = envelope._cover.boxes
     d = len(boxes.pilot)
     for box in boxes.live():
         corner, sides = boxes.whole[box, :d], boxes.whole[box, d : 2 * d]

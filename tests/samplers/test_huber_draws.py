@@ -167,15 +167,15 @@ def test_bounds_hold_at_points_of_large_boxes(mechanism, epsilon):
         plan = plan_of(3, 2**20, epsilon=epsilon, mechanism=mechanism, adding=True)
         field = read(plan, X, y)
         cover = envelope_of(plan, field)._cover
-        live = cover.live()
+        live = cover.boxes.live()
         boxes = rng.choice(live, min(150, len(live)), replace=False).repeat(4)
-        t = cover.offsets(boxes, rng.integers(0, 2**64, (3, len(boxes)), np.uint64))
+        t = cover.boxes.offsets(boxes, rng.integers(0, 2**64, (3, len(boxes)), np.uint64))
         least = cover.scores(boxes, t).least
         for box, offset, low in zip(boxes, t, least, strict=True):
-            point = cover.point(offset)
+            point = cover.boxes.point(offset)
             score = field.score(point)
             gamma = plan.exponent(point, score)
-            assert cover.lower(box) <= gamma <= cover.upper(box), name
+            assert cover.boxes.lower(box) <= gamma <= cover.boxes.upper(box), name
             assert low <= score, name
 
 

@@ -37,6 +37,7 @@ from kng.samplers.coins import below, choose, uniform
 from kng.samplers.cover import cover_of
 from kng.samplers.curved_cover import CurvedCover
 from kng.samplers.leaves import smoothed
+from kng.samplers.sheared import ShearedBoxes
 
 # Certified probability that an attempt is accepted, by the number of coordinates. The lower it is
 # the fewer boxes and the more attempts there are; both together are cheapest near these.
@@ -79,36 +80,10 @@ class Covering(Protocol):
     expands gradients.
     """
 
+    boxes: ShearedBoxes
+
     def refine(self, target: float) -> None:
         """Halve boxes until the bounds certify the target, in floating point."""
-        ...
-
-    def live(self) -> Whole:
-        """Return the boxes that have not been halved and are not wholly outside."""
-        ...
-
-    def lower(self, boxes: Whole) -> Array:
-        """Return the lower bounds on the exponent."""
-        ...
-
-    def upper(self, boxes: Whole) -> Array:
-        """Return the upper bounds on the exponent; infinite if a box is not wholly inside."""
-        ...
-
-    def log_points(self, boxes: Whole) -> Whole:
-        """Return log2 of the number of points of each box."""
-        ...
-
-    def offset(self, box: int, bits: Bits) -> Whole:
-        """Return a uniform point of a box."""
-        ...
-
-    def offsets(self, boxes: Whole, words: Words) -> Whole:
-        """Return a uniform point of each box, from one word a coordinate."""
-        ...
-
-    def point(self, t: Whole) -> Point:
-        """Return the lattice point at an offset."""
         ...
 
     def scores(self, boxes: Whole, t: Whole) -> Scores:
@@ -202,9 +177,9 @@ class BoxEnvelope:
     def __init__(self, plan: DensityPlan, cover: Covering) -> None:
         self._plan, self._cover = plan, cover
         self._rate = plan.exponent(plan.domain.first, Fraction(1))
-        boxes = cover.live()
-        floors = np.floor(_GRID * cover.lower(boxes)).astype(np.int64)
-        bits = cover.log_points(boxes)
+        boxes = cover.boxes.live()
+        floors = np.floor(_GRID * cover.boxes.lower(boxes)).astype(np.int64)
+        bits = cover.boxes.log_points(boxes)
         self._least = int(floors.min())
         # Boxes beyond this weigh less than 2**-64 of the heaviest, all of them together.
         deepest = _GRID * (64 + 2 * int(bits.max()))
@@ -227,11 +202,11 @@ class BoxEnvelope:
 
     def certifies(self, alpha: Fraction) -> bool:
         """Whether an attempt is accepted with probability alpha or more, in exact arithmetic."""
-        uppers = self._cover.upper(self._boxes)
+        uppers = self._cover.boxes.upper(self._boxes)
         inside = np.isfinite(uppers)
         inside &= _GRID * uppers < self._least + len(self._table) - 1  # the rest weighs nothing
         ceilings = np.ceil(_GRID * uppers[inside]).astype(np.int64) - self._least
-        bits = self._cover.log_points(self._boxes[inside])
+        bits = self._cover.boxes.log_points(self._boxes[inside])
         keys, sizes = np.unique(ceilings * _BITS + bits, return_counts=True)
         return sum(self._weights(keys, sizes, upper=False)) >= alpha * self._cumulative[-1]
 
@@ -245,11 +220,11 @@ class BoxEnvelope:
         words = _words(bits, self._plan.domain.dim + 2, attempts)
         classes = self._classes(words[0], bits)
         boxes = self._boxes[self._starts[classes] + _uniforms(self._sizes[classes], bits)]
-        t = self._cover.offsets(boxes, words[2:])
+        t = self._cover.boxes.offsets(boxes, words[2:])
         scores = self._cover.scores(boxes, t)
         floors = self._keys[classes] // _BITS
         for i in np.flatnonzero(self._undecided(scores.least, floors, words[1])):
-            point = self._cover.point(t[i])
+            point = self._cover.boxes.point(t[i])
             if self._plan.domain.contains(point) and self._accepts(
                 scores.exact(int(i), point), int(floors[i]), bits, int(words[1, i])
             ):
@@ -260,8 +235,8 @@ class BoxEnvelope:
         """Make one attempt; return the point, or None if it was rejected."""
         index = choose(bits, self._cumulative)
         box = self._boxes[self._starts[index] + uniform(bits, int(self._sizes[index]))]
-        t = self._cover.offset(int(box), bits)
-        point = self._cover.point(t)
+        t = self._cover.boxes.offset(int(box), bits)
+        point = self._cover.boxes.point(t)
         if not self._plan.domain.contains(point):
             return None
         score = self._cover.scores(np.array([box]), t[None, :]).exact(0, point)

@@ -17,7 +17,6 @@ from math import ceil, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.core.bits import Bits
 from kng.core.protocols import CurvedField, PlaneDomain, Point
 from kng.samplers.curved import (
     FACTS,
@@ -35,7 +34,7 @@ from kng.samplers.curved import (
 )
 from kng.samplers.expansions import DISTANCE, HUBER, SCALARS, expand, width
 from kng.samplers.halving import CERTAIN, ENVELOPE
-from kng.samplers.sheared import SHIFT, ShearedBoxes
+from kng.samplers.sheared import SHIFT, ShearedBoxes, longer
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -66,8 +65,8 @@ class CurvedCover:
             # Where no residual is within the threshold, chords over the domain show directions.
             sides = [float(b - a) for a, b in zip(domain.first, domain.last, strict=True)]
             metric = hessian + 2.0**-6 * self._hessian(float(np.linalg.norm(sides)) + 1.0)
-        self._boxes = ShearedBoxes(domain, pilot, metric, WHOLE)
-        self._frame = np.ascontiguousarray(np.linalg.qr(hessian @ self._boxes.shear)[0])
+        self.boxes = ShearedBoxes(domain, pilot, shear_of(metric), WHOLE, 0)
+        self._frame = np.ascontiguousarray(np.linalg.qr(hessian @ self.boxes.shear)[0])
         self._running = np.zeros(6)
         self._expansions()
 
@@ -119,8 +118,8 @@ class CurvedCover:
     def _expansions(self) -> None:
         """Expand around the pilot for every power of two, up to one that holds the root."""
         d = self._rows.shape[1]
-        sides = 2.0 ** self._boxes.whole[0, d : 2 * d]
-        radius = np.linalg.norm(np.abs(self._boxes.shear) @ sides) + d
+        sides = 2.0 ** self.boxes.whole[0, d : 2 * d]
+        radius = np.linalg.norm(np.abs(self.boxes.shear) @ sides) + d
         table = [self._at(np.zeros(d), 2.0**j) for j in range(ceil(log2(radius)) + 1)]
         self._tabled = len(table)
         hessians = np.array([x[4 * d + SCALARS :].reshape(d, d) for x in table])
@@ -131,56 +130,27 @@ class CurvedCover:
 
     def refine(self, target: float) -> None:
         """Halve boxes until the bounds certify the target, in floating point."""
-        b = self._boxes
+        b = self.boxes
         while True:
-            self._tabled, b.boxes, b.waiting = refine(
+            self._tabled, b.made, b.waiting = refine(
                 self._facts, self._rows, self._response, self._table, self._curvatures,
                 self._tabled, b.turn, b.shear, self._frame, b.walls, b.limits, b.whole, b.real,
-                b.heap,
-                b.boxes, b.waiting, self._running, target, SHIFT,
+                b.heap, b.made, b.waiting, self._running, target, SHIFT,
             )  # fmt: skip
             if self._running[CERTAIN] >= target * self._running[ENVELOPE] or not b.waiting:
                 return
-            if b.boxes + 2 > len(b.real):
+            if b.made + 2 > len(b.real):
                 b.grow()
             else:
-                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
-
-    def live(self) -> Whole:
-        """Return the boxes that have not been halved and are not wholly outside."""
-        return self._boxes.live()
-
-    def lower(self, boxes: Whole) -> Array:
-        """Return the lower bounds on the exponent."""
-        return self._boxes.lower(boxes)
-
-    def upper(self, boxes: Whole) -> Array:
-        """Return the upper bounds on the exponent; infinite if a box is not wholly inside."""
-        return self._boxes.upper(boxes)
-
-    def log_points(self, boxes: Whole) -> Whole:
-        """Return log2 of the number of points of each box."""
-        return self._boxes.log_points(boxes)
-
-    def offset(self, box: int, bits: Bits) -> Whole:
-        """Return a uniform lattice point of a box, from the pilot."""
-        return self._boxes.offset(box, bits)
-
-    def offsets(self, boxes: Whole, words: NDArray[np.uint64]) -> Whole:
-        """Return a uniform lattice point of each box, from the pilot and one word a coordinate."""
-        return self._boxes.offsets(boxes, words)
-
-    def point(self, t: Whole) -> Point:
-        """Return the lattice point at an offset."""
-        return self._boxes.point(t)
+                self._table = longer(self._table)
 
     def scores(self, boxes: Whole, t: Whole) -> CurvedScores:
         """Return the scores at points of boxes."""
         least = np.zeros(len(t))
-        used = self._boxes.whole[boxes, 2 * t.shape[1] + USED]
+        used = self.boxes.whole[boxes, 2 * t.shape[1] + USED]
         at_points(
             self._facts, self._table, self._curvatures, used, t.astype(np.float64),
-            self._boxes.shear, self._frame, least,
+            self.boxes.shear, self._frame, least,
         )  # fmt: skip
         return CurvedScores(self._field, float(self._field.unit) * least)
 
@@ -195,3 +165,11 @@ class CurvedScores:
     def exact(self, index: int, point: Point) -> Fraction:  # noqa: ARG002
         """Return the score at a point."""
         return self.field.score(point)
+
+
+def shear_of(metric: Array) -> Array:
+    """Return an upper triangular V with ones on its diagonal, for which V'MV is diagonal."""
+    d = len(metric)
+    metric = metric + (1e-6 * np.trace(metric) / d + 1e-300) * np.eye(d)
+    root = np.linalg.cholesky(metric).T
+    return np.asarray(np.linalg.inv(root / np.diag(root)[:, None]))

@@ -8,6 +8,7 @@ A box is a run of 2**e_j points along each u_j.
 from __future__ import annotations
 
 from math import ceil, log2
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,26 +20,32 @@ from kng.samplers.halving import LOWER, POINTS, REAL, UPPER
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-# The shear is in multiples of 2**-SHIFT and no entry beyond STEEPEST.
-SHIFT = 10
+# The shear is in multiples of 2**-SHIFT and no entry beyond STEEPEST. Covariates are multiples of
+# 2**-16, so a constant one is sheared away exactly.
+SHIFT = 16
 _STEEPEST = 4.0
+# Boxes that there is room for at first.
+_FIRST = 1024
 
 
 class ShearedBoxes:
-    """Corners, sides and bounds of boxes around a pilot; ``columns`` whole numbers a box more."""
+    """Corners, sides and bounds of boxes around a pilot.
+
+    ``whole`` and ``real`` count what a loop keeps of each box besides: whole numbers and real ones.
+    """
 
     def __init__(
-        self, domain: PlaneDomain, pilot: Array, metric: Array, columns: int, size: int = 1024
+        self, domain: PlaneDomain, pilot: Array, shear: Array, whole: int, real: int
     ) -> None:
         d = domain.dim
         self.pilot: Point = tuple(int(v) for v in pilot)
-        shear = shear_of(metric)
-        self.turn = np.rint((shear - np.eye(d)) * 2**SHIFT).astype(np.int64)
+        steep = np.triu(np.clip(shear, -_STEEPEST, _STEEPEST), 1)
+        self.turn = np.rint(steep * 2**SHIFT).astype(np.int64)
         self.shear = np.ascontiguousarray(np.eye(d) + self.turn / 2**SHIFT)
-        self.whole = np.zeros((size, 2 * d + columns), np.int64)
-        self.real = np.zeros((size, REAL))
-        self.heap = np.zeros(size, np.int64)
-        self.boxes, self.waiting = 0, 0
+        self.whole = np.zeros((_FIRST, 2 * d + whole), np.int64)
+        self.real = np.zeros((_FIRST, REAL + real))
+        self.heap = np.zeros(_FIRST, np.int64)
+        self.made, self.waiting = 0, 0
         walls = domain.inequalities()
         self.walls = np.array([[float(v) for v in row] for row, _ in walls])
         self.limits = np.array(
@@ -70,15 +77,11 @@ class ShearedBoxes:
 
     def grow(self) -> None:
         """Make room for twice as many boxes."""
-        for name in ("whole", "real", "heap"):
-            old = getattr(self, name)
-            new = np.zeros((2 * len(old), *old.shape[1:]), old.dtype)
-            new[: len(old)] = old
-            setattr(self, name, new)
+        self.whole, self.real, self.heap = map(longer, (self.whole, self.real, self.heap))
 
     def live(self) -> Whole:
         """Return the boxes that have not been halved and are not wholly outside."""
-        return np.flatnonzero(np.isfinite(self.real[: self.boxes, POINTS]))
+        return np.flatnonzero(np.isfinite(self.real[: self.made, POINTS]))
 
     def lower(self, boxes: Whole) -> Array:
         """Return the lower bounds on the exponent."""
@@ -116,10 +119,8 @@ class ShearedBoxes:
         return tuple(p + int(v) for p, v in zip(self.pilot, t, strict=True))
 
 
-def shear_of(metric: Array) -> Array:
-    """Return an upper triangular V with ones on its diagonal, V'MV diagonal unless too steep."""
-    d = len(metric)
-    metric = metric + (1e-6 * np.trace(metric) / d + 1e-300) * np.eye(d)
-    root = np.linalg.cholesky(metric).T
-    shear = np.linalg.inv(root / np.diag(root)[:, None])
-    return np.asarray(np.triu(np.clip(shear, -_STEEPEST, _STEEPEST), 1) + np.eye(d))
+def longer(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy with twice the room."""
+    out = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
+    out[: len(array)] = array
+    return out
