@@ -194,8 +194,8 @@ def _draw_one(plan: Plan, field: Any, bits: Bits) -> Point:
     assert plan.certificate is not None
     drawn = _samplers(plan)[plan.certificate.sampler].draw(plan, field, bits)
     if isinstance(plan, CoefficientPlan | PerturbedPlan):
-        # Coefficients are real numbers up to here; what leaves is the nearest lattice point.
-        return plan.problem.design.lattice.nearest([Fraction(float(v)) for v in drawn])
+        # Coefficients are floats or fractions up to here; what leaves is the nearest lattice point.
+        return plan.problem.design.lattice.nearest([Fraction(v) for v in drawn])
     point: Point = drawn
     return point
 

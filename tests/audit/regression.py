@@ -33,10 +33,10 @@ from regression.quadrature import diamond, log_base, whole_space
 from regression.setting import NORMS, Array, problem
 from regression.surface import edge_density, edges, rays, vertex_mass, vertices
 
-from kng.core.regression import CoefficientPlan, PerturbedPlan, Regression
+from kng.core.regression import AffineField, CoefficientPlan, PerturbedPlan, Regression
 from kng.data import open_regression
 from kng.domains import HeavyTailed, WholeSpace
-from kng.losses import Huber
+from kng.losses import Huber, LeastSquares
 from kng.mechanisms import ObjectivePerturbation
 
 Record = tuple[float, ...]  # z_1, ..., z_k, y: dyadic, so that ingestion does not round them
@@ -185,6 +185,8 @@ def read(regression: Regression, dataset: Iterable[Record]) -> Any:
     columns = len(regression.design.records)
     table = np.array(list(dataset), dtype=np.float64).reshape(-1, columns)
     source = open_regression(table[:, :-1], table[:, -1], regression.design.records)
+    if isinstance(regression.loss, LeastSquares):
+        return regression.loss.read_affine(source, regression.design)
     return regression.loss.read_smooth(source, regression.design)
 
 
@@ -211,9 +213,18 @@ class Pieces:
 
 def _at_points(summed: Any, theta: Array) -> tuple[Array, Array, Array]:
     """Return loss, gradient and Hessian of one field at every point."""
-    found = [summed.derivatives(at) for at in theta]
+    found = [derivatives(summed, at) for at in theta]
     value, gradient, hessian = (np.array([point[k] for point in found]) for k in range(3))
     return value, gradient, hessian
+
+
+def derivatives(summed: Any, at: Array) -> tuple[float, Array, Array]:
+    """Return the same at one point; a piecewise field has no value, and none is asked for."""
+    if isinstance(summed, AffineField):
+        return summed.derivatives(at)
+    piece = summed.piece([Fraction(v) for v in at], Fraction(1))
+    hessian = np.array([[float(v) for v in row] for row in piece.matrix])
+    return 0.0, hessian @ at - np.array([float(v) for v in piece.vector]), hessian
 
 
 # --- laws ----------------------------------------------------------------------------------------

@@ -8,7 +8,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from audit.oracle import RELATIONS
-from audit.regression import Model, Pieces, audit, lattice, log_laws, pieces_of, read
+from audit.regression import (
+    Model,
+    Pieces,
+    audit,
+    derivatives,
+    lattice,
+    log_laws,
+    pieces_of,
+    read,
+)
 from audit.regression_cases import FLOORS, MODELS, ONE, points, universe
 
 from kng.core.errors import IncompatibleParts
@@ -69,7 +78,7 @@ def test_datasets_are_the_sums_of_their_records(loss: object) -> None:
     dataset = [r for r, k in zip(records, counts[0], strict=True) for _ in range(k)]
     field = read(model.problem(len(dataset)), dataset)
     for p, theta in enumerate(at.points):
-        value, gradient, hessian = field.derivatives(theta)
+        value, gradient, hessian = derivatives(field, theta)
         assert summed.value[0, p] == pytest.approx(value, abs=1e-12)
         np.testing.assert_allclose(summed.gradient[0, p], gradient, atol=1e-12)
         np.testing.assert_allclose(summed.hessian[0, p], hessian, atol=1e-12)

@@ -42,7 +42,12 @@ from kng import LinearRegression
 from kng.core.bits import SeededBits
 from kng.core.regression import AffineField, CoefficientPlan
 from kng.mechanisms import KNG
-from kng.samplers.affine import Affine, Frame, Proposals
+from kng.samplers.affine import Affine
+from kng.samplers.far import Far
+from kng.samplers.pinned import Pinned
+from kng.samplers.programs import Sup
+from kng.samplers.projective import Frame, Proposals
+from kng.samplers.radial import lengths_of
 
 
 def plain(rng: np.random.Generator, d: int) -> tuple[Array, Array]:
@@ -218,6 +223,26 @@ def test_a_tail_one_degree_off_is_seen(case: Case) -> None:
     assert found[4][1.0] < ALARM
 
 
+def far_from(frame: Frame, chosen: list[int]) -> list[Far]:
+    """Return the proposals that know a length: what the data vouch for, and half of that."""
+    everything = np.arange(len(frame.vector))
+    if len(chosen) == len(everything):
+        return []
+    center = np.linalg.solve(frame.matrix, frame.vector)
+    known = lengths_of(frame.matrix, frame.vector, everything, center, frame.noise)[1:]
+    halved = known * [[0.5, 1.0]] if len(known) else known
+    return Far.splits(frame, chosen, np.concatenate([known, halved]))
+
+
+def splits(case: Case, chosen: list[int]) -> list[Any]:
+    """Return every way to propose with these coordinates strong."""
+    plan, field = case.build()
+    if case.radius is not None:
+        return list(Pinned.splits(Sup.of(plan, field), chosen, 0.0))
+    frame = Frame.of(plan, field)
+    return [Proposals.split(frame, chosen), *far_from(frame, chosen)]
+
+
 @pytest.mark.parametrize("freedom", [1, 3, 13])
 @pytest.mark.parametrize("data", [plain, steep, tilted, long, collinear, at_a_bound, tiny, nobody])
 def test_no_proposal_is_accepted_more_than_surely(data: Any, freedom: int) -> None:
@@ -226,8 +251,12 @@ def test_no_proposal_is_accepted_more_than_surely(data: Any, freedom: int) -> No
         plan, field = Case(d, data, norm, freedom=freedom, relation=ADD).build()
         frame, bits = Frame.of(plan, field), SeededBits(15)
         for k in range(d + 1):
-            _, log_accept = Proposals._split(frame, list(range(k))).batch(bits, 2**12)
-            assert log_accept.max() < 1e-9
+            for proposals in (
+                Proposals.split(frame, list(range(k))),
+                *far_from(frame, list(range(k))),
+            ):
+                _, log_accept = proposals.batch(bits, 2**12)
+                assert log_accept.max() < 1e-9
 
 
 @pytest.mark.parametrize(
@@ -240,19 +269,20 @@ def test_no_proposal_is_accepted_more_than_surely(data: Any, freedom: int) -> No
         Case(2, collinear),
         Case(2, plain, intercept=True, relation=ADD),
         Case(2, long, freedom=2),
+        Case(1, tilted, freedom=1),
+        Case(2, tilted, intercept=True),
+        Case(2, long, "l2", relation=ADD),
     ],
     ids=str,
 )
 def test_every_split_has_the_same_law(case: Case) -> None:
     """Which coordinates are strong is a matter of speed, not of law."""
-    plan, field = case.build()
-    frame = Frame.of(plan, field)
     law = case.law(draws=10_000)
     for k in range(case.d + 1):
         for chosen in combinations(range(case.d), k):
-            proposals = Proposals._split(frame, list(chosen))
-            draws = accepted_from(proposals, 10_000, seed=12)
-            verdict(case.p_values(draws, law))
+            for proposals in splits(case, list(chosen)):
+                draws = accepted_from(proposals, 10_000, seed=12)
+                verdict(case.p_values(draws, law))
 
 
 @pytest.mark.parametrize(

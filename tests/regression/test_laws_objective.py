@@ -9,7 +9,9 @@ test, seeds fixed, and every test must reject rates that are 20 % off.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,17 +21,22 @@ from regression.setting import ADD, NORMS, REPLACE, Array, field_of, problem, wi
 from regression.surface import surface, surface_counts
 
 from kng.core.bits import SeededBits
+from kng.core.regression import AffineField, Quadratic
 from kng.data import open_regression
 from kng.domains import WholeSpace
 from kng.losses import Huber
 from kng.mechanisms import ObjectivePerturbation
-from kng.samplers.perturbed import Perturbed, linear_term, minimise
+from kng.samplers.perturbed import Objective, Perturbed, linear_term, minimise
 
 
 def line(n: int, d: int, size: float = 0.6) -> tuple[Array, Array]:
     rng = np.random.default_rng(3)
     X = rng.uniform(-1, 1, (n, d))
     return X, np.clip(X @ np.linspace(size, -size / 2, d) + 0.2 * rng.normal(size=n), -1, 1)
+
+
+def floats(points: Any) -> Array:
+    return np.array(points, dtype=float)
 
 
 def judge(
@@ -101,7 +108,7 @@ def test_objective_perturbation_of_least_squares(name: str) -> None:
     ridge = d / np.expm1((1 - q) * epsilon)
     bits = SeededBits(31)
     field = field_of(Z, y)
-    draws = np.array([Perturbed().draw(plan, field, bits) for _ in range(4000)])
+    draws = floats([Perturbed().draw(plan, field, bits) for _ in range(4000)])
     found = judge(
         draws,
         derivatives_of(Z, y, ridge, np.inf),
@@ -120,11 +127,13 @@ class Plain:
     def __init__(self, Z: Array, y: Array) -> None:
         self.Z, self.y = Z, y
 
-    def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
-        residual = self.Z @ theta - self.y
-        psi = np.clip(residual, -1, 1)
-        inlier = self.Z[np.abs(residual) <= 1]
-        return float(psi @ residual - psi @ psi / 2), psi @ self.Z, inlier.T @ inlier
+    def piece(self, theta: Sequence[Fraction], width: Fraction) -> Quadratic:
+        assert width == 1  # nothing here is so hard that a smoother loss is asked for
+        residual = self.Z @ floats(theta) - self.y
+        within = np.abs(residual) <= 1
+        inlier = self.Z[within]
+        vector = self.y[within] @ inlier - np.sign(residual[~within]) @ self.Z[~within]
+        return AffineField(inlier.T @ inlier, vector).piece(theta, width)
 
 
 def outliers(n: int, d: int) -> tuple[Array, Array]:
@@ -168,12 +177,13 @@ def test_objective_perturbation_of_huber(name: str) -> None:
     ridge = d / np.expm1((1 - q) * epsilon)
     bits = SeededBits(32)
     field = Plain(X, y)
-    cell = float(regression.design.lattice.step[0])
-    end = None if radius is None else float(radius)
-    draws = np.array(
-        [minimise(field, linear_term(plan, bits), plan.ridge, end, cell) for _ in range(3000)]
+    draws = floats(
+        [
+            minimise(Objective(field, linear_term(plan, bits), plan.ridge, radius))
+            for _ in range(3000)
+        ]
     )
-    reach = end or 1.5 * float(np.abs(draws).sum(axis=1).max())
+    reach = float(radius or 0) or 1.5 * float(np.abs(draws).sum(axis=1).max())
     found = judge(
         draws, derivatives_of(X, y, ridge, 1.0), rate, norm, reach=reach, ball=radius is not None
     )
@@ -188,7 +198,7 @@ def test_huber_draws_from_records_have_the_law() -> None:
     records = regression.design.records
     field = Huber().read_smooth(open_regression(X, y, records), regression.design)
     bits = SeededBits(33)
-    draws = np.array([Perturbed().draw(plan, field, bits) for _ in range(1500)])
+    draws = floats([Perturbed().draw(plan, field, bits) for _ in range(1500)])
     found = judge(
         draws,
         derivatives_of(X, y, 1 / np.expm1(0.5), 1.0),
@@ -206,9 +216,9 @@ def test_a_law_without_the_determinant_is_rejected() -> None:
     regression = problem(1, n=4, norm=NORMS["linf"], loss=Huber(), domain=WholeSpace(1), unit=8)
     plan = ObjectivePerturbation(Fraction(1, 2)).plan(regression, Fraction(2))
     bits = SeededBits(34)
-    draws = np.array(
+    draws = floats(
         [
-            minimise(Plain(X, y), linear_term(plan, bits), plan.ridge, None, 2.0**-30)
+            minimise(Objective(Plain(X, y), linear_term(plan, bits), plan.ridge, None))
             for _ in range(3000)
         ]
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, Protocol, Self, runtime_checkable
@@ -90,7 +90,10 @@ class AffineLoss(Protocol):
 
 @runtime_checkable
 class SmoothLoss(Protocol):
-    """A convex loss with a bounded second derivative, of rank one per record."""
+    """A convex loss with a bounded second derivative, of rank one per record.
+
+    It is quadratic in pieces, so that its minimiser is a rational number.
+    """
 
     def perturbed_bound(
         self, radius: Fraction | None, design: Design, neighbours: Neighbours
@@ -111,11 +114,31 @@ class SmoothLoss(Protocol):
         ...
 
 
-class SmoothField(Protocol):
-    """A summed loss with two derivatives, holding data."""
+@dataclass(frozen=True, slots=True)
+class Quadratic:
+    """A quadratic with the gradient ``matrix @ theta - vector``, in rational numbers."""
 
-    def derivatives(self, theta: Vector) -> tuple[float, Vector, Matrix]:
-        """Return value, gradient and Hessian."""
+    matrix: tuple[tuple[Fraction, ...], ...]
+    vector: tuple[Fraction, ...]
+
+    def plus(self, ridge: Fraction, linear: Sequence[Fraction]) -> Quadratic:
+        """Add (ridge / 2) ||theta||^2 + linear'theta."""
+        matrix = tuple(
+            tuple(v + ridge if i == j else v for j, v in enumerate(row))
+            for i, row in enumerate(self.matrix)
+        )
+        vector = tuple(v - u for v, u in zip(self.vector, linear, strict=True))
+        return Quadratic(matrix, vector)
+
+
+class SmoothField(Protocol):
+    """A summed loss that is quadratic in pieces and has a continuous gradient, holding data."""
+
+    def piece(self, theta: Sequence[Fraction], width: Fraction) -> Quadratic:
+        """Return the quadratic that it is around theta, exactly.
+
+        A width above 1 asks for a smoother loss nearby, to start from; at 1 it is the loss.
+        """
         ...
 
 
@@ -131,6 +154,24 @@ class AffineField:
         gradient = self.matrix @ theta - self.vector
         value = float(theta @ (gradient - self.vector)) / 2
         return value, gradient, self.matrix
+
+    def piece(self, theta: Sequence[Fraction], width: Fraction) -> Quadratic:  # noqa: ARG002
+        """Return the quadratic itself; float64 are rational numbers too."""
+        return Quadratic(
+            tuple(tuple(Fraction(v) for v in row) for row in self.matrix),
+            tuple(Fraction(v) for v in self.vector),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class QuadraticField:
+    """A summed loss that is one quadratic, in rational numbers."""
+
+    quadratic: Quadratic
+
+    def piece(self, theta: Sequence[Fraction], width: Fraction) -> Quadratic:  # noqa: ARG002
+        """Return it."""
+        return self.quadratic
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kng.core.design import Design
 from kng.core.protocols import Integers, Point
+from kng.core.regression import Quadratic
 
 Matrix = NDArray[np.float64]
 Table = NDArray[Any]
@@ -76,7 +77,14 @@ def _integers(table: Table) -> Table:
 
 
 def standardised(state: GramState, design: Design) -> tuple[Matrix, Matrix]:
-    """Return A = sum z z' and b = sum z y' as correctly rounded float64.
+    """Return A = sum z z' and b = sum z y' as correctly rounded float64."""
+    exact = normal_equations(state, design)
+    matrix = np.array([[float(v) for v in row] for row in exact.matrix])
+    return matrix, np.array([float(v) for v in exact.vector])
+
+
+def normal_equations(state: GramState, design: Design) -> Quadratic:
+    """Return A = sum z z' and b = sum z y' in rational numbers.
 
     The standardised value of an integer k is (2 k - c) / s, with the design's offset c and span s,
     so that
@@ -104,5 +112,5 @@ def standardised(state: GramState, design: Design) -> tuple[Matrix, Matrix]:
             table[i + len(ones)][j + len(ones)] = table[j + len(ones)][i + len(ones)] = value
     if ones:
         table[0][0] = Fraction(state.n)
-    square = np.array([[float(v) for v in row] for row in table])
-    return square[:-1, :-1], square[:-1, -1]
+    *rows, _ = table
+    return Quadratic(tuple(tuple(row[:-1]) for row in rows), tuple(row[-1] for row in rows))

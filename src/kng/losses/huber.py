@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-
-import numpy as np
 
 from kng.core.design import Design
 from kng.core.privacy import Neighbours, ReplaceOne
-from kng.core.protocols import Integers, Source
-from kng.core.regression import Matrix, Vector
-
-# Rows whose temporaries stay in the processor's cache.
-_CHUNK = 2**13
+from kng.core.protocols import Source
+from kng.core.regression import Quadratic
+from kng.losses.pieces import PieceSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +55,7 @@ class Huber:
         return Fraction(2) if radius is None else min(Fraction(2), radius)
 
     def read_smooth(self, source: Source, design: Design) -> HuberField:
-        """Return the summed loss; each evaluation is one pass."""
+        """Return the summed loss; each piece of it is one pass."""
         return HuberField(source, design)
 
 
@@ -70,72 +66,15 @@ class HuberField:
     source: Source
     design: Design
 
-    def derivatives(self, theta: Vector) -> tuple[float, Vector, Matrix]:
-        """Return value, gradient and Hessian at theta, in one pass."""
-        state = self.source.reduce(HuberSums(self.design, tuple(float(t) for t in theta)))
-        return state.value, state.gradient, state.hessian
+    def piece(self, theta: Sequence[Fraction], width: Fraction) -> Quadratic:
+        """Return the quadratic around theta, in one pass.
 
+        With I the records whose residual is at most ``width``, in thresholds, and s the signs of
+        the others,
 
-@dataclass(frozen=True, slots=True)
-class HuberState:
-    """Sums of the loss and its two derivatives."""
+            matrix = sum over I of z z' / width,    vector = sum over I of z y' / width - sum of s z
 
-    value: float
-    gradient: Vector
-    hessian: Matrix
-
-
-@dataclass(frozen=True)
-class HuberSums:
-    """Loss, gradient and Hessian of a batch, in standardised units."""
-
-    design: Design
-    theta: tuple[float, ...]
-
-    def zero(self) -> HuberState:
-        """No records."""
-        d = self.design.dim
-        return HuberState(0.0, np.zeros(d), np.zeros((d, d)))
-
-    @cached_property
-    def _unit(self) -> tuple[Vector, Vector, float, float]:
-        """Factors and offsets that turn integers into z and y'."""
-        *spans, _ = self.design.spans
-        *offsets, offset_y = self.design.offsets
-        half = float(self.design.half_y)
-        step = float(self.design.records.step[-1])
-        return (
-            np.array([2.0 / span for span in spans]),
-            np.array([offset / span for offset, span in zip(offsets, spans, strict=True)]),
-            step / half,
-            offset_y / 2 * step / half,
-        )
-
-    def partial(self, batch: Integers) -> HuberState:
-        """Sum one batch, in chunks."""
-        factors, offsets, unit_y, middle_y = self._unit
-        theta, first = np.array(self.theta), int(self.design.intercept)
-        d = len(theta)
-        state = self.zero()
-        value, gradient, hessian = 0.0, state.gradient, state.hessian
-        z = np.ones((_CHUNK, d))
-        for at in range(0, len(batch), _CHUNK):
-            block = batch[at : at + _CHUNK]
-            rows = z[: len(block)]
-            np.multiply(block[:, :-1], factors, out=rows[:, first:])
-            rows[:, first:] -= offsets
-            residual = rows @ theta - (block[:, -1] * unit_y - middle_y)
-            psi = np.clip(residual, -1.0, 1.0)
-            value += float(psi @ residual) - float(psi @ psi) / 2
-            gradient += psi @ rows
-            inlier = rows[psi == residual]
-            hessian += inlier.T @ inlier
-        return HuberState(value, gradient, hessian)
-
-    def merge(self, left: HuberState, right: HuberState) -> HuberState:
-        """Add."""
-        return HuberState(
-            left.value + right.value,
-            left.gradient + right.gradient,
-            left.hessian + right.hessian,
-        )
+        which at a width of 1 is Huber's loss, and above it a smoother one.
+        """
+        sums = self.source.reduce(PieceSums(self.design, tuple(theta), width))
+        return sums.quadratic(self.design, width)

@@ -12,8 +12,8 @@ from kng.core.design import Design
 from kng.core.errors import IncompatibleParts
 from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import Source
-from kng.core.regression import AffineField
-from kng.losses.gram import Gram, standardised
+from kng.core.regression import AffineField, QuadraticField
+from kng.losses.gram import Gram, normal_equations, standardised
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,6 @@ class LeastSquares:
         """Return half the radius: coefficients fill the stated ball, but not its tips."""
         return (radius or Fraction(1)) / 2
 
-    def read_smooth(self, source: Source, design: Design) -> AffineField:
-        """Read A and b: a quadratic is its own model."""
-        return self.read_affine(source, design)
+    def read_smooth(self, source: Source, design: Design) -> QuadraticField:
+        """Read A and b in one pass and round nothing: a quadratic is its own model."""
+        return QuadraticField(normal_equations(source.reduce(Gram(design.records.last)), design))

@@ -23,7 +23,7 @@ and beyond the paper, with public bounds of +-8 for Y where it takes R = max |Y|
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -35,7 +35,7 @@ from kng.core.design import Design
 from kng.core.encoding import encoding_of
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.protocols import Domain, Norm
-from kng.core.regression import AffineField, CoefficientPlan, Matrix, Regression, Vector
+from kng.core.regression import AffineField, CoefficientPlan, Quadratic, Regression, Vector
 from kng.domains import HeavyTailed, L1Ball, WholeSpace
 from kng.losses import Huber, LeastSquares
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
@@ -56,7 +56,7 @@ from kng.reproduce.constants import (
 from kng.reproduce.experiment import Measured, Task, grid, method_bits
 from kng.samplers.affine import Affine
 from kng.samplers.gaussian import Gaussian
-from kng.samplers.perturbed import Perturbed, linear_term, minimise
+from kng.samplers.perturbed import Objective, Perturbed, linear_term, minimise
 
 METHODS = {
     "non-private": "non-private",
@@ -74,7 +74,6 @@ METHODS = {
 }
 _CHAIN = Chain(LINEAR_STEPS)
 _TUNED = Chain(LINEAR_STEPS, LINEAR_STEPS // 2)
-_CELL = 2.0**-30
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +167,7 @@ class Paper:
     def objective(self, bits: Bits) -> Vector:
         """Return the minimiser of the perturbed objective, half of epsilon for the noise."""
         plan = ObjectivePerturbation(Fraction(1, 2)).plan(self.regression, EPSILON)
-        return self.moments.largest * Perturbed().draw(plan, self.field, bits)
+        return self.moments.largest * floats(Perturbed().draw(plan, self.field, bits))
 
     def kng_chain(self, chain: Chain, rate: float, bits: Bits) -> Vector:
         """Return where a chain for KNG ends."""
@@ -209,7 +208,7 @@ def tuned_objective(moments: Moments, bits: Bits) -> Vector:
     d = len(moments.products)
     plan = ObjectivePerturbation().plan(regression(moments, LInf(), L1Ball(d, B)), EPSILON)
     field = AffineField(moments.gram, moments.clipped / PUBLIC_BOUND)
-    return PUBLIC_BOUND * Perturbed().draw(plan, field, bits)
+    return PUBLIC_BOUND * floats(Perturbed().draw(plan, field, bits))
 
 
 def huber(sample: Sample, moments: Moments, bits: Bits) -> Vector:
@@ -222,25 +221,32 @@ def huber(sample: Sample, moments: Moments, bits: Bits) -> Vector:
     plan = ObjectivePerturbation().plan(problem, EPSILON)
     start = Paper(moments).least_squares()
     linear = linear_term(plan, bits) + plan.ridge * start
-    return start + minimise(HuberStream(sample, start), linear, plan.ridge, None, _CELL)
+    objective = Objective(HuberStream(sample, start), linear, plan.ridge, None)
+    return start + floats(minimise(objective))
+
+
+def floats(theta: Sequence[Fraction]) -> Vector:
+    """Return a point in float64."""
+    return np.array([float(v) for v in theta])
 
 
 @dataclass(frozen=True)
 class HuberStream:
-    """Huber's loss with threshold 1 at start + theta, one pass for each evaluation."""
+    """Huber's loss with threshold 1 at start + theta, one pass for each piece."""
 
     sample: Sample
     start: Vector
 
-    def derivatives(self, theta: Vector) -> tuple[float, Vector, Matrix]:
-        """Return value, gradient and Hessian."""
-        at = self.start + theta
-        value, gradient, hessian = 0.0, np.zeros(len(at)), np.zeros((len(at), len(at)))
+    def piece(self, theta: Sequence[Fraction], width: Fraction) -> Quadratic:
+        """Return the quadratic around theta; its sums are those of float64."""
+        at, reach = self.start + floats(theta), float(width)
+        matrix, vector = np.zeros((len(at), len(at))), np.zeros(len(at))
         for X, y in self.sample.blocks():
             residual = X @ at - y
-            psi = np.clip(residual, -1.0, 1.0)
-            value += float(psi @ residual) - float(psi @ psi) / 2
-            gradient += psi @ X
-            inlier = X[psi == residual]
-            hessian += inlier.T @ inlier
-        return value, gradient, hessian
+            within = np.abs(residual) <= reach
+            inlier = X[within]
+            matrix += inlier.T @ inlier
+            # the response from where theta starts, so that theta is small
+            vector += (y[within] - inlier @ self.start) @ inlier
+            vector -= reach * np.sign(residual[~within]) @ X[~within]
+        return AffineField(matrix / reach, vector / reach).piece(theta, width)

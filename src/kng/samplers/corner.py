@@ -1,219 +1,214 @@
-"""Draws beside an l1 ball: where the estimate lies outside, and the ball's edge cuts the density.
+"""KNG on an l1 ball, drawn from a corner of it: where the estimate lies outside, or at the edge.
 
-The exponent c ||A theta - b||_inf is then least at a corner of an epigraph, found by a linear
-program: theta has m coordinates other than 0 (S, signs sigma), ||theta||_1 = B, and m rows of the
-gradient share the largest size t (signs s). With the program's multipliers, w on those rows and
-nu on the ball, duality writes the exponent as its least value and d distances from that corner,
+With u = A theta - b and signed weights w on the rows, sum |w_i| <= 1, every theta of the ball with
+||u||_inf <= t lies in the body
 
-    c ||u||_inf >= least + nu w0 + sum over Z of rate_j |theta_j| + sum_i w_i v_i
+    nu w0 + sum over Z of rate_j |theta_j| + sum over P of |w_i| v_i  <=  t - t0        a simplex
+    |u_i| <= t  for i in Q                                                              a box
 
-    w0  = B - sigma'theta_S - sum over Z of |theta_j|       how far inside the ball, at least
-    Z   coordinates that are 0 at the corner, rate_j = nu (1 -+ zeta_j) on either side of 0
-    v_i = max_k s_k u_k - s_i u_i                           how far row i falls behind; one is 0
+    t0  = -w'b - nu B,  nu = max |A w|;  w0 and the rates are those of the slope A w
+    v_i = t - sign(w_i) u_i, how far row i falls behind
 
-which are linear in theta and independently exponential, so they are drawn, theta is solved for,
-and what the inequality lost is the acceptance: 1 in the limit of much data, where both other
-proposals never succeed. Distances are cut at what the ball allows, which keeps the law proper when
-a rate is 0 (columns that are alike).
+because the left side is at most w'u - t0 + sum |w_i| (t - sign(w_i) u_i). Here S and Z share the
+coordinates, and P and Q are |S| - 1 rows, so that the distances determine theta. A level t with
+density proportional to exp(-c t) times the volume of its body, then a uniform point of the body,
+have together
+
+    density proportional to exp(-c level(theta)),      level(theta) = the least t of its bodies,
+
+and level <= ||u||_inf is the envelope, for every S, P, Q and w. With t0 > 0 it is the corner of an
+epigraph, whose d + 1 facets become exponential in the limit of much data; with t0 near 0 it is
+what the ball leaves of the noise around an estimate at its edge, inside or outside.
 
 Paper    None: its chain crosses the ball's edge by being slow.
-Privacy  docs/proofs/samplers/affine.md: a rejection envelope, whatever the data.
-Cost     One linear program with 2 d + 1 variables, then d^2 a proposal.
+Privacy  docs/proofs/samplers/corner.md: a rejection envelope, whatever the data.
+Cost     A few linear programs with 2 d variables (`kng.samplers.programs`), then d^2 a proposal.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
-from kng.core.regression import AffineField, BallDomain, CoefficientPlan, Matrix, Vector
+from kng.core.regression import Matrix, Vector
+from kng.samplers.levels import Levels
+from kng.samplers.programs import Guess, Sup
+from kng.samplers.room import Room, rooms
+from kng.samplers.wedge import Wedge, flattest_first
 
-# Multipliers and coordinates below this share of their scale are taken for 0.
-_ZERO = 1e-9
+# Rows that are a combination of others, to this share of their length, do not determine theta.
+_ZERO = 1e-8
 
-
-@dataclass(frozen=True)
-class Nearest:
-    """Where ||A theta - b||_inf is least on the ball, its value, and the rows that hold it."""
-
-    theta: Vector
-    least: float
-    multipliers: Vector  # how much each row holds, whatever its sign
-
-    @classmethod
-    def of(cls, field: AffineField, radius: float) -> Nearest:
-        """Solve the linear program; theta = p - q with p, q >= 0."""
-        from scipy.optimize import linprog  # half a second to import, and only a ball needs it
-
-        d = len(field.vector)
-        scale = float(np.abs(field.matrix).max()) or 1.0
-        a, b, one = field.matrix / scale, field.vector / scale, np.ones((d, 1))
-        rows = np.block([[a, -a, -one], [-a, a, -one], [np.ones((1, 2 * d)), np.zeros((1, 1))]])
-        found = linprog(
-            np.r_[np.zeros(2 * d), 1.0],
-            A_ub=rows,
-            b_ub=np.r_[b, -b, radius],
-            bounds=(0, None),
-            method="highs-ds",
-        )
-        if not found.success or found.x[-1] <= _ZERO * float(np.abs(b).max(initial=0.0)):
-            return cls(np.zeros(d), 0.0, np.zeros(d))
-        held = np.abs(found.ineqlin.marginals[: 2 * d])
-        # The solver's tolerance is 1e-7 of the scale; a floor a little lower is a floor too.
-        least = max(0.0, scale * (float(found.x[-1]) - 1e-6 * float(np.abs(b).max())))
-        return cls(found.x[:d] - found.x[d : 2 * d], least, held[:d] + held[d:])
-
-
-@dataclass(frozen=True)
-class Edges:
-    """Distances from a corner of the ball: w0 inwards, and theta_j along each edge of Z."""
-
-    radius: float
-    inward: float  # nu
-    up: Vector  # nu (1 - zeta_j)
-    down: Vector  # nu (1 + zeta_j)
-
-    @classmethod
-    def of(cls, radius: float, inward: float, zeta: Vector) -> Edges:
-        """Return the edges with their rates; a rate that rounding made negative is 0."""
-        up, down = inward * np.maximum(1 - zeta, 0.0), inward * np.maximum(1 + zeta, 0.0)
-        return cls(radius, inward, up, down)
-
-    @property
-    def _sides(self) -> Matrix:
-        return np.stack([log_mass(self.up, self.radius), log_mass(self.down, self.radius)])
-
-    @property
-    def log_mass(self) -> float:
-        """Return the log of the integral over all distances."""
-        inwards = log_mass(np.array([self.inward]), 2 * self.radius)
-        return float(inwards[0] + np.logaddexp(*self._sides).sum())
-
-    def draw(self, bits: Bits, size: int) -> tuple[Vector, Matrix, Vector]:
-        """Return w0, theta on the edges, and their share of the exponent."""
-        w0 = distances(bits.uniforms(size, 1), np.array([self.inward]), 2 * self.radius)[:, 0]
-        up, down = self._sides
-        odds = np.exp(up - np.logaddexp(up, down))
-        rising = bits.uniforms(size, len(up)) < odds
-        rate = np.where(rising, self.up, self.down)
-        along = distances(bits.uniforms(size, len(up)), rate, self.radius)
-        return w0, np.where(rising, along, -along), self.inward * w0 + (rate * along).sum(axis=1)
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Corner:
-    """The corner of the sup norm's epigraph over a ball, its envelope, and draws from it."""
+    """One choice of S, Z, P, Q and w; its envelope, and draws from it."""
 
-    matrix: Matrix
-    vector: Vector
-    rate: float  # c
-    least: float  # c t
-    rows: NDArray[np.int64]
-    signs: Vector
-    weights: Vector
-    support: NDArray[np.int64]  # S
-    edge: NDArray[np.int64]  # Z
-    edges: Edges
-    reach: float
-    solver: Matrix
-    offset: Vector
-    slopes: Matrix
-    log_envelope: float
+    sup: Sup
+    weights: Vector  # w
+    support: Indices  # S
+    edge: Indices  # Z, the flat ones first
+    rows: Indices  # Q, then P
+    boxes: int  # |Q|
+    flat: int
+    room: Room  # of the flat ones
 
     @classmethod
-    def at(cls, plan: CoefficientPlan, field: AffineField, nearest: Nearest) -> Corner | None:
-        """Return the corner, or None where the exponent reaches 0 inside the ball."""
-        domain = plan.problem.domain
-        assert isinstance(domain, BallDomain)
-        radius, rate = float(domain.radius), plan.rate / plan.scale.bound
-        matrix, vector, theta = field.matrix, field.vector, nearest.theta
-        if not nearest.least:
+    def at(cls, sup: Sup, guess: Guess) -> Corner | None:
+        """Return the corner with the smallest envelope, or None if no rows determine theta."""
+        slope = sup.matrix @ guess.weights
+        support, inward = np.flatnonzero(guess.theta), float(np.abs(slope).max())
+        if not slope[support].any():
             return None
-        gradient = matrix @ theta - vector
-        support = np.flatnonzero(np.abs(theta) > _ZERO * radius)
-        edge = np.setdiff1d(np.arange(len(vector)), support)
-        # Rows that carry weight first; a degenerate corner is filled up with the largest others.
-        m = len(support)
-        largest = float(np.abs(gradient).max())
-        rows = np.argsort(-nearest.multipliers - _ZERO * np.abs(gradient) / largest)[:m]
-        signs = np.sign(gradient[rows])
-        sigma = np.sign(theta[support])
-        chosen = signs[:, None] * matrix[rows]
-        slopes = chosen[1:] - chosen[0]
-        offset = signs[1:] * vector[rows[1:]] - signs[0] * vector[rows[0]]
-        square = np.vstack([sigma, slopes[:, support]])
-        system = np.zeros((m + 1, m + 1))
-        system[:m, :m], system[:m, m], system[m, :m] = chosen[:, support].T, sigma, 1.0
-        if not m or not (_regular(square) and _regular(system)):
+        rows = _rows(sup.matrix[:, support], slope[support], guess.weights)
+        if rows is None:
             return None
-        solver = np.asarray(np.linalg.inv(square))
-        corner = np.zeros(len(vector))
-        corner[support] = solver @ np.r_[radius, offset]
-        solved = np.linalg.solve(system, np.r_[np.zeros(m), 1.0])
-        weights, inward = rate * np.maximum(solved[:m], 0.0), rate * float(solved[m])
-        if inward <= 0 or not np.all(np.sign(corner[support]) == sigma):
-            return None
-        edges = Edges.of(radius, inward, -(rate / inward) * (solved[:m] @ chosen)[edge])
-        reach = 2 * float(np.max(np.abs(vector) + radius * np.abs(matrix).max(axis=1)))
-        least = rate * float(np.max(chosen @ corner - signs * vector[rows]))
-        masses = log_mass(weights, reach)
-        log_envelope = edges.log_mass + float(np.logaddexp.reduce(masses.sum() - masses)) - least
-        log_envelope -= float(np.linalg.slogdet(square)[1])
-        return cls(
-            matrix,
-            vector,
-            rate,
-            least,
-            rows,
-            signs,
-            weights,
-            support,
-            edge,
-            edges,
-            reach,
-            solver,
-            offset,
-            slopes,
-            log_envelope,
-        )
+        edge = np.setdiff1d(np.arange(len(slope)), support)
+        edge = edge[flattest_first(inward + slope[edge], inward - slope[edge])]
+        rows = rows[np.argsort(np.abs(guess.weights[rows]), kind="stable")]
+        first = cls(sup, guess.weights, support, edge, rows, 0, 0, Room(sup.radius, 0.0))
+        return first.with_flats().with_boxes().with_flats().with_less_room(guess.theta)
+
+    def with_flats(self) -> Corner:
+        """Return the same corner with as many edges flat as is best."""
+        offers = [replace(self, flat=flat) for flat in range(len(self.edge) + 1)]
+        return min(offers, key=lambda corner: corner.log_envelope)
+
+    def with_boxes(self) -> Corner:
+        """Return the same corner with as many rows in boxes as is best."""
+        offers = [replace(self, boxes=boxes) for boxes in range(len(self.rows) + 1)]
+        return min(offers, key=lambda corner: corner.log_envelope)
+
+    def with_less_room(self, center: Vector) -> Corner:
+        """Return the same corner with flat edges kept within what the others leave."""
+        return min([self, *self.with_rooms(center)], key=lambda corner: corner.log_envelope)
+
+    def with_rooms(self, center: Vector) -> list[Corner]:
+        """Return the same corner with every room that is offered for the flat edges."""
+        sup, weak = self.sup, self.edge[: self.flat]
+        offers = rooms(sup.matrix, sup.vector, sup.radius, weak, center) if self.flat else ()
+        return [
+            replace(self, room=Room(room.base, room.slope * float(np.abs(dual).sum())))
+            for dual, room in offers
+        ]
+
+    @cached_property
+    def start(self) -> float:
+        """Return t0."""
+        return self.sup.level(self.weights)
+
+    @cached_property
+    def _slope(self) -> Vector:
+        return np.asarray(self.sup.matrix @ self.weights)
+
+    @cached_property
+    def wedge(self) -> Wedge:
+        """Return the distances that share a level."""
+        inward, along = float(np.abs(self._slope).max()), self._slope[self.edge]
+        behind = np.abs(self.weights[self.rows[self.boxes :]])
+        return Wedge(inward, inward + along, inward - along, self.flat, behind)
+
+    @cached_property
+    def levels(self) -> Levels:
+        """Return the law of t."""
+        wedge, room = self.wedge, self.room
+        factors = [
+            [
+                (-self.start, 1.0, wedge.sharing + k),
+                (0.0, 2.0, self.boxes),
+                (room.base, room.slope, self.flat - k),
+            ]
+            for k in range(self.flat + 1)
+        ]
+        first = max(self.start, 0.0, room.first)
+        return Levels.of(self.sup.rate, first, wedge.log_shares(), factors)
+
+    @cached_property
+    def _square(self) -> Matrix:
+        """What takes theta_S to w0 and the rows, up to signs and what the edges add."""
+        zeta = -self._slope[self.support] / self.wedge.inward
+        return np.vstack([zeta, self.sup.matrix[np.ix_(self.rows, self.support)]])
+
+    @property
+    def log_envelope(self) -> float:
+        """Return the log of the integral of exp(-c level)."""
+        return self.levels.log_mass - float(np.linalg.slogdet(self._square)[1])
 
     def batch(self, bits: Bits, size: int) -> tuple[Matrix, Vector]:
         """Return proposed coefficients and the log of their acceptance probabilities."""
-        w0, along, exponent = self.edges.draw(bits, size)
-        theta = np.zeros((size, len(self.vector)))
-        theta[:, self.edge] = along
-        behind = distances(bits.uniforms(size, len(self.rows)), self.weights, self.reach)
-        masses = log_mass(self.weights, self.reach)
-        share = np.cumsum(np.exp(-masses - np.logaddexp.reduce(-masses)))[:-1]
-        leader = np.searchsorted(share, bits.uniforms(size), side="right")
-        behind[np.arange(size), leader] = 0.0
-        exponent = self.least + exponent + behind @ self.weights
-        inner = self.edges.radius - w0 - np.abs(along).sum(axis=1)
-        rows = behind[:, :1] - behind[:, 1:] + self.offset - along @ self.slopes[:, self.edge].T
-        theta[:, self.support] = np.column_stack([inner, rows]) @ self.solver.T
-        inside = np.abs(theta).sum(axis=1) < self.edges.radius
-        score = self.rate * np.abs(theta @ self.matrix - self.vector).max(axis=1)
-        return theta, np.where(inside, exponent - score, -np.inf)
+        sup, edge, rows = self.sup, self.edge, self.rows
+        steep, t = self.levels.draw(bits, size)
+        room = self.room.base + self.room.slope * t
+        w0, along, behind = self.wedge.draw(bits, steep, t - self.start, room)
+        theta = np.zeros((size, len(sup.vector)))
+        theta[:, edge] = along
+        boxed = (2 * bits.uniforms(size, self.boxes) - 1) * t[:, None]
+        signs = np.sign(self.weights[rows[self.boxes :]])
+        u = np.column_stack([boxed, signs * (t[:, None] - behind)])
+        inner = sup.radius - w0 - np.abs(along).sum(axis=1)
+        rest = u + sup.vector[rows] - along @ sup.matrix[np.ix_(edge, rows)]
+        sides = np.column_stack([inner, rest])
+        theta[:, self.support] = np.linalg.solve(self._square, sides.T).T
+        inside = np.abs(theta).sum(axis=1) < sup.radius
+        return theta, np.where(inside, self.log_acceptance(theta), -np.inf)
+
+    def log_acceptance(self, theta: Matrix) -> Vector:
+        """Return what the proposals' exponent lacks: never positive in the ball."""
+        return self.sup.rate * (self.level(theta) - self.sup.score(theta))
+
+    def level(self, theta: Matrix) -> Vector:
+        """Return the least t whose body holds each row of theta."""
+        sup, along = self.sup, theta[:, self.edge]
+        u = theta @ sup.matrix - sup.vector
+        behind = self.rows[self.boxes :]
+        led = np.sign(self.weights[behind]) * u[:, behind]
+        w0 = sup.radius - theta[:, self.support] @ self._square[0] - np.abs(along).sum(axis=1)
+        height = self.wedge.height(w0, along) + self.start - led @ self.wedge.weights
+        least = np.maximum(self.levels.start, height / (1 - self.wedge.weights.sum()))
+        least = np.maximum(least, led.max(axis=1, initial=-np.inf))
+        least = np.maximum(least, np.abs(u[:, self.rows[: self.boxes]]).max(axis=1, initial=0.0))
+        if self.room.slope > 0:
+            flat = self.wedge.on_flat_side(along).sum(axis=1)
+            least = np.maximum(least, (flat - self.room.base) / self.room.slope)
+        return np.asarray(least)
 
 
-def _regular(matrix: Matrix) -> bool:
-    """Tell whether a matrix can be inverted, whatever units its rows and columns have."""
-    across = np.abs(matrix).max(axis=1, keepdims=True)
-    scaled = matrix / np.where(across > 0, across, 1.0)
-    down = np.abs(scaled).max(axis=0)
-    return float(np.linalg.cond(scaled / np.where(down > 0, down, 1.0))) < 1 / _ZERO
+def _rows(columns: Matrix, slope: Vector, weights: Vector) -> Indices | None:
+    """Return |S| - 1 rows that determine theta_S together with slope'theta_S.
 
+    Rows with weight come first, all but the heaviest, whose share of the level is what is left;
+    then those that add most.
+    """
+    basis = [slope / np.linalg.norm(slope)]
+    chosen: list[int] = []
 
-def log_mass(rate: Vector, length: float) -> Vector:
-    """Return the log of the integral of exp(-rate x) over 0 .. length."""
-    x = np.maximum(rate * length, 1e-12)
-    return np.asarray(np.log(length) + np.log(-np.expm1(-x) / x))
+    def rest(i: int) -> Vector:
+        v = np.array(columns[i])
+        for _ in range(2):  # once more for what rounding left
+            for q in basis:
+                v -= q * (q @ v)
+        return np.asarray(v)
 
+    def take(i: int) -> bool:
+        v = rest(i)
+        length = float(np.linalg.norm(v))
+        new = length > _ZERO * float(np.linalg.norm(columns[i]))
+        if new:
+            chosen.append(i)
+            basis.append(v / length)
+        return new
 
-def distances(uniform: Matrix, rate: Matrix, length: float) -> Matrix:
-    """Return x in 0 .. length with density proportional to exp(-rate x), by inversion."""
-    x = np.maximum(rate * length, 1e-12)
-    return np.asarray(-np.log1p(uniform * np.expm1(-x)) * (length / x))
+    wanted = len(slope) - 1
+    for i in np.argsort(-np.abs(weights), kind="stable")[1:]:
+        if weights[i] and len(chosen) < wanted:
+            take(int(i))
+    while len(chosen) < wanted:
+        if not take(max(range(len(columns)), key=lambda i: float(np.linalg.norm(rest(i))))):
+            return None
+    return np.array(chosen, dtype=np.int64)

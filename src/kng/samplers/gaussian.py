@@ -1,44 +1,52 @@
 """Draws from a Gaussian cut to the l1 ball: least squares by the exponential mechanism.
 
-    density proportional to exp( -(rate / 2 Delta) (theta - theta_hat)' A (theta - theta_hat) )
+    density proportional to exp( -q(theta) ),    q = (theta - theta_hat)' P (theta - theta_hat) / 2
 
-Given the weak coordinates, which are proposed uniformly, the strong ones are Gaussian; what the
-weak ones cost beyond that is a quadratic form that is never negative, and is the acceptance.
-Where the ball leaves the estimate out, its nearest corner is the better place to start from.
+with P = (rate / Delta) A. As for KNG (`kng.samplers.pinned`) the coordinates are split into those
+that the data see and the others, here with levels R of sqrt(2 q):
+
+    body of level R    ||z||_2 <= R,      sum over W of |theta_j| <= base + slope R
+
+    z = P_SS^-1/2 (P (theta - theta_hat))_S, whose square is at most 2 q
+
+Where the ball's edge cuts the density its nearest corner is the better place to start from
+(`kng.samplers.tilted`).
 
 Paper    Proposition 2.2 in the linear regression of section 4.3, drawn without a chain.
-Privacy  docs/proofs/samplers/affine.md: rejection from an envelope, in real arithmetic.
+Privacy  docs/proofs/samplers/corner.md: rejection from an envelope, in real arithmetic.
 Cost     d^3 once, then d^2 a proposal, in batches.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log, pi
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import Certificate
 from kng.core.privacy import Guarantee
 from kng.core.regression import AffineField, BallDomain, CoefficientPlan, Matrix, Vector
-from kng.samplers.affine import (
-    FIRST_BATCH,
-    LAST_BATCH,
-    REAL_ASSUMPTIONS,
-    Indices,
-    l1_ball,
-    log_l1_volume,
-    pivots,
-)
-from kng.samplers.tilted import Anchor, Tilted, normals
+from kng.samplers.affine import FIRST_BATCH, LAST_BATCH, REAL_ASSUMPTIONS
+from kng.samplers.chi import Chi, normals
+from kng.samplers.l1_ball import l1_ball, log_l1_volume
+from kng.samplers.pivots import pivots
+from kng.samplers.room import Room, rooms
+from kng.samplers.tilted import Anchor, Tilted, anchors
+
+Indices = NDArray[np.int64]
+
+# Levels begin at most here: exp(-30^2 / 2) is still a number, and beyond it a corner is better.
+_HIGHEST = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """Rejection with uniform weak and Gaussian strong coordinates."""
+    """Rejection with Gaussian strong coordinates, or from a corner of the ball."""
 
     name: ClassVar[str] = "gaussian"
 
@@ -65,79 +73,141 @@ class Gaussian:
 
 def best(plan: CoefficientPlan, field: AffineField) -> GaussianProposals | Tilted:
     """Return the proposals with the smallest envelope, a ball's corner among them."""
-    split = GaussianProposals.best(plan, field)
-    found: list[GaussianProposals | Tilted] = [split]
-    anchor = Anchor.beside(split.precision, split.vector, split.radius)
-    if anchor is not None:
+    domain = plan.problem.domain
+    assert isinstance(domain, BallDomain)
+    factor, radius = plan.rate / plan.scale.bound, float(domain.radius)
+    form = Form(factor * field.matrix, factor * field.vector, radius)
+    points = anchors(form.precision, form.vector, radius)
+    found: list[GaussianProposals | Tilted] = [GaussianProposals.best(form, points)]
+    for anchor in points:
         found += anchor.proposals()
     return min(found, key=lambda proposals: proposals.log_envelope)
 
 
 @dataclass(frozen=True)
-class GaussianProposals:
-    """One split of the coordinates; ``precision`` and ``vector`` are those of the exponent.
+class Form:
+    """The exponent theta'P theta / 2 - v'theta on a ball, measured from theta_hat.
 
-    Completing the square over the strong coordinates leaves -w'Cw/2 + w'h for the weak ones, with
-    C the Schur complement and h = b_W - A_WS A_SS^-1 b_S. An upper bound on it over the ball is
-    ``peak``, so that the acceptance stays below one.
+        exponent = constant - rest'theta + q(theta),       rest = v - P theta_hat
+
+    ``rest`` is what a solver left, or 0; in the ball rest'theta is at most ``slack``.
     """
 
-    radius: float
     precision: Matrix
     vector: Vector
+    radius: float
+
+    @cached_property
+    def center(self) -> Vector:
+        """Return theta_hat."""
+        return np.asarray(np.linalg.lstsq(self.precision, self.vector, rcond=1e-14)[0])
+
+    @cached_property
+    def rest(self) -> Vector:
+        """Return v - P theta_hat."""
+        return np.asarray(self.vector - self.precision @ self.center)
+
+    @property
+    def slack(self) -> float:
+        """Return the largest rest'theta of the ball."""
+        return self.radius * float(np.abs(self.rest).max())
+
+    @property
+    def constant(self) -> float:
+        """Return the exponent's constant."""
+        return -float(self.center @ (self.precision @ self.center)) / 2
+
+    def least(self, points: list[Anchor]) -> float:
+        """Return what q is at least in the ball, where no exponent is below an anchor's least."""
+        floors = [anchor.least - self.constant - self.slack for anchor in points]
+        return max([0.0, *floors])
+
+    def excess(self, theta: Matrix) -> Vector:
+        """Return q for rows of theta."""
+        delta = theta - self.center
+        return np.asarray(((delta @ self.precision) * delta).sum(axis=1) / 2)
+
+
+@dataclass(frozen=True)
+class GaussianProposals:
+    """One split of the coordinates, its envelope, and draws from it."""
+
+    form: Form
     strong: Indices
     weak: Indices
-    schur: Matrix
-    pull: Vector
-    peak: float
-    log_envelope: float
+    room: Room
+    start: float  # R is nowhere less
 
     @classmethod
-    def best(cls, plan: CoefficientPlan, field: AffineField) -> GaussianProposals:
+    def best(cls, form: Form, points: list[Anchor]) -> GaussianProposals:
         """Return the split with the smallest envelope."""
-        domain = plan.problem.domain
-        assert isinstance(domain, BallDomain)
-        factor = plan.rate / plan.scale.bound
-        precision, vector = factor * field.matrix, factor * field.vector
-        order, usable = pivots(precision)
-        splits = [
-            cls._split(float(domain.radius), precision, vector, order[:k])
-            for k in range(usable + 1)
-        ]
+        order, usable = pivots(form.precision)
+        start = min((2 * form.least(points)) ** 0.5, _HIGHEST)
+        splits = [split for k in range(usable + 1) for split in cls.splits(form, order[:k], start)]
         return min(splits, key=lambda split: split.log_envelope)
 
     @classmethod
-    def _split(
-        cls, radius: float, precision: Matrix, vector: Vector, chosen: list[int]
-    ) -> GaussianProposals:
-        d, k = len(vector), len(chosen)
-        s = np.array(sorted(chosen), dtype=np.int64)
-        w = np.array(sorted(set(range(d)) - set(chosen)), dtype=np.int64)
-        square = precision[np.ix_(s, s)]
-        ratio = np.linalg.solve(square, precision[np.ix_(s, w)]) if k else np.zeros((0, d))
-        schur = precision[np.ix_(w, w)] - precision[np.ix_(w, s)] @ ratio
-        pull = vector[w] - ratio.T @ vector[s]
-        peak = radius * float(np.abs(pull).max(initial=0.0))
-        if len(w) and np.linalg.eigvalsh(schur)[0] > 1e-9 * np.trace(precision):
-            peak = min(peak, float(pull @ np.linalg.solve(schur, pull)) / 2)
-        gain = float(vector[s] @ np.linalg.solve(square, vector[s])) / 2 if k else 0.0
-        log_mass = log_l1_volume(d - k) + (d - k) * log(radius) + k / 2 * log(2 * pi)
-        log_mass += gain + peak - float(np.linalg.slogdet(square)[1]) / 2
-        return cls(radius, precision, vector, s, w, schur, pull, peak, log_mass)
+    def splits(cls, form: Form, chosen: list[int], start: float) -> list[GaussianProposals]:
+        """Return one split with the whole ball for W, and with less room."""
+        strong = np.array(sorted(chosen), dtype=np.int64)
+        weak = np.setdiff1d(np.arange(len(form.vector)), strong)
+        found = [Room(form.radius, 0.0)]
+        if len(strong) and len(weak):
+            center = np.where(np.isin(np.arange(len(form.vector)), strong), form.center, 0.0)
+            seen = form.precision @ form.center
+            for dual, room in rooms(form.precision, seen, form.radius, weak, center):
+                slope = room.slope * float(dual @ (form.precision @ dual)) ** 0.5
+                found.append(Room(max(room.base, 0.0), slope))
+        return [cls(form, strong, weak, room, start) for room in found]
+
+    @cached_property
+    def _spread(self) -> Matrix:
+        """Return Cholesky's factor of P_SS."""
+        square = self.form.precision[np.ix_(self.strong, self.strong)]
+        return np.asarray(np.linalg.cholesky(square))
+
+    @cached_property
+    def _levels(self) -> Chi:
+        return Chi(len(self.strong), len(self.weak), self.room, self.start)
+
+    @property
+    def log_envelope(self) -> float:
+        """Return the log of the integral of exp(-level), in the exponent's own units."""
+        volume = log_l1_volume(len(self.weak)) - float(np.log(np.diag(self._spread)).sum())
+        return self._levels.log_mass + volume - self.form.constant + self.form.slack
 
     def batch(self, bits: Bits, size: int) -> tuple[Matrix, Vector]:
         """Return proposed coefficients and the log of their acceptance probabilities."""
-        s, w = self.strong, self.weak
-        theta = np.zeros((size, len(self.vector)))
-        theta[:, w] = self.radius * l1_ball(bits, size, len(w))
-        if len(s):
-            square = self.precision[np.ix_(s, s)]
-            middle = np.linalg.solve(
-                square, self.vector[s][:, None] - self.precision[np.ix_(s, w)] @ theta[:, w].T
-            )
-            spread = np.linalg.solve(np.linalg.cholesky(square).T, normals(bits, size, len(s)).T)
-            theta[:, s] = (middle + spread).T
-        weak = theta[:, w]
-        log_accept = weak @ self.pull - ((weak @ self.schur) * weak).sum(axis=1) / 2 - self.peak
-        inside = np.abs(theta).sum(axis=1) < self.radius
-        return theta, np.where(inside, log_accept, -np.inf)
+        form, strong, weak = self.form, self.strong, self.weak
+        m, level = len(strong), self._levels.draw(bits, size)
+        theta = np.zeros((size, len(form.vector)))
+        theta[:, weak] = l1_ball(bits, size, len(weak))
+        theta[:, weak] *= (self.room.base + self.room.slope * level)[:, None]
+        if m:
+            normal = normals(bits, size, m)
+            z = normal * (level / np.sqrt((normal**2).sum(axis=1)))[:, None]
+            z *= bits.uniforms(size)[:, None] ** (1 / m)
+            cross = (theta[:, weak] - form.center[weak]) @ form.precision[np.ix_(weak, strong)]
+            pulled = z.T - np.linalg.solve(self._spread, cross.T)
+            theta[:, strong] = form.center[strong] + np.linalg.solve(self._spread.T, pulled).T
+        inside = np.abs(theta).sum(axis=1) < form.radius
+        return theta, np.where(inside, self.log_acceptance(theta), -np.inf)
+
+    def log_acceptance(self, theta: Matrix) -> Vector:
+        """Return what the proposals' exponent lacks: never positive in the ball."""
+        lacking = self.level(theta) ** 2 / 2 - self.form.excess(theta)
+        return np.asarray(lacking + theta @ self.form.rest - self.form.slack)
+
+    def level(self, theta: Matrix) -> Vector:
+        """Return the least R whose body holds each row of theta."""
+        form = self.form
+        gradient = (theta - form.center) @ form.precision[:, self.strong]
+        z = np.linalg.solve(self._spread, gradient.T)
+        least = np.maximum(self.start, np.sqrt((z**2).sum(axis=0)))
+        if self.room.slope > 0:
+            used = np.abs(theta[:, self.weak]).sum(axis=1)
+            least = np.maximum(least, (used - self.room.base) / self.room.slope)
+        return np.asarray(least)
+
+
+__all__ = ["Form", "Gaussian", "GaussianProposals", "best"]

@@ -2,21 +2,22 @@
 
     minimise  F(theta) + (gamma / 2) ||theta||^2 + u'theta   over R^d or an l1 ball
 
-by Newton steps on quadratic models, each minimised exactly: over R^d by a linear solve, over the
-ball by following the path of the penalty mu ||theta||_1 from mu = infinity down to where the l1
-norm reaches the radius. Both losses are piecewise quadratic, so once a step is far smaller than a
-cell of the lattice the model is the objective, and its minimiser is the answer; strong convexity
-bounds what is left by ||residual|| / gamma.
+F is quadratic in pieces. Newton's step is to the minimiser of the piece that holds the current
+point, in rational numbers; if the piece that holds the new point is the same one, the new point is
+the minimiser of F itself, exactly. Steps that go too far are shortened until the slope along them
+no longer rises, and if that leads nowhere, smoother losses are minimised first.
 
 Paper    Section 4.3, supplement.
-Privacy  docs/proofs/mechanisms/objective.md. The proof is about the exact minimiser, hence
-         `ideal`; solver steps are bounded, so there is no `unbounded-time`.
-Cost     One pass over the records a step for Huber, none after the first for least squares.
+Privacy  docs/proofs/mechanisms/objective.md. The proof is about the exact minimiser for the noise
+         that was drawn, and that is what is returned; the noise is float64, hence `ideal`. Steps
+         are bounded in number, so there is no `unbounded-time`.
+Cost     One pass over the records a step for Huber, one altogether for least squares.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -25,10 +26,24 @@ from kng.core.bits import Bits
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import Certificate
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.regression import BallDomain, Matrix, PerturbedPlan, RealNorm, SmoothField, Vector
+from kng.core.regression import (
+    BallDomain,
+    PerturbedPlan,
+    Quadratic,
+    RealNorm,
+    SmoothField,
+    Vector,
+)
+from kng.samplers.rational import Point, minimiser, slope
 
-_STEPS = 100
-_HALVINGS = 30
+# Steps before smoother losses are tried, and on each of them.
+_STEPS = 30
+_STEPS_BELOW = 8
+# Widths of smoother losses, from above the farthest residual down.
+_WIDTHS = tuple(Fraction(4**k) for k in range(11, 0, -1))
+# Points of a step that is too long are looked for so often, and rounded; the minimiser is not.
+_ATTEMPTS = 40
+_GRID = 2**64
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +63,11 @@ class Perturbed:
         )
         return plan.certified(Certificate(self.name, Guarantee.IDEAL, assumptions))
 
-    def draw(self, plan: PerturbedPlan, field: SmoothField, bits: Bits) -> Vector:
+    def draw(self, plan: PerturbedPlan, field: SmoothField, bits: Bits) -> Point:
         """Return coefficients in standardised units."""
         domain = plan.problem.domain
-        radius = float(domain.radius) if isinstance(domain, BallDomain) else None
-        cell = float(plan.problem.design.lattice.step[0])
-        return minimise(field, linear_term(plan, bits), plan.ridge, radius, cell)
+        radius = domain.radius if isinstance(domain, BallDomain) else None
+        return minimise(Objective(field, linear_term(plan, bits), plan.ridge, radius))
 
 
 def linear_term(plan: PerturbedPlan, bits: Bits) -> Vector:
@@ -64,114 +78,70 @@ def linear_term(plan: PerturbedPlan, bits: Bits) -> Vector:
     return np.asarray(radius * norm.directions(bits, 1, d)[0])
 
 
-def minimise(
-    field: SmoothField, linear: Vector, ridge: float, radius: float | None, cell: float
-) -> Vector:
-    """Return the minimiser of the perturbed objective."""
-    theta = np.zeros(len(linear))
-    value, gradient, hessian = _objective(field, theta, linear, ridge)
-    for _ in range(_STEPS):
-        target = quadratic_minimiser(hessian, hessian @ theta - gradient, radius)
-        step = target - theta
-        if float(np.abs(step).max()) < cell / 2**6:
-            return target  # so near, the objective is its own model
-        slope = float(gradient @ step)
-        for halving in range(_HALVINGS):
-            trial = theta + step / 2**halving
-            found = _objective(field, trial, linear, ridge)
-            if found[0] <= value + 1e-4 * slope / 2**halving:
-                break
-            # Values that float64 cannot tell apart: a slope that has halved is progress too.
-            flat = found[0] <= value + 1e-12 * abs(value)
-            if flat and abs(float(found[1] @ step)) <= abs(slope) / 2:
-                break
+@dataclass(frozen=True)
+class Objective:
+    """The loss with its linear term and ridge, both taken as the rational numbers they are."""
+
+    field: SmoothField
+    linear: Vector
+    ridge: float
+    radius: Fraction | None
+
+    def piece(self, theta: Point, width: Fraction) -> Quadratic:
+        """Return the quadratic that holds theta."""
+        linear = [Fraction(u) for u in self.linear]
+        return self.field.piece(theta, width).plus(Fraction(self.ridge), linear)
+
+
+def minimise(objective: Objective) -> Point:
+    """Return the minimiser of the perturbed objective, exactly unless steps run out."""
+    start = (Fraction(0),) * len(objective.linear)
+    found, done = _newton(objective, start, Fraction(1), _STEPS)
+    if done:
+        return found
+    for width in _WIDTHS:
+        start, _ = _newton(objective, start, width, _STEPS_BELOW)
+    return _newton(objective, start, Fraction(1), 2 * _STEPS)[0]
+
+
+def _newton(objective: Objective, theta: Point, width: Fraction, steps: int) -> tuple[Point, bool]:
+    """Take Newton's steps; tell whether the minimiser was reached."""
+    piece = objective.piece(theta, width)
+    for _ in range(steps):
+        target = minimiser(piece, objective.radius)
+        there = objective.piece(target, width)
+        if there == piece:
+            return target, True
+        step = tuple(b - a for a, b in zip(theta, target, strict=True))
+        before = slope(piece, theta, step)
+        if slope(there, target, step) <= -before / 2:
+            theta, piece = target, there
         else:
-            return target  # values differ by less than float64 can tell
-        theta, (value, gradient, hessian) = trial, found
-    return theta
+            theta, piece = _shortened(objective, theta, step, before, width)
+    return theta, False
 
 
-def _objective(
-    field: SmoothField, theta: Vector, linear: Vector, ridge: float
-) -> tuple[float, Vector, Matrix]:
-    value, gradient, hessian = field.derivatives(theta)
-    return (
-        value + ridge / 2 * float(theta @ theta) + float(linear @ theta),
-        gradient + ridge * theta + linear,
-        hessian + ridge * np.eye(len(theta)),
-    )
+def _shortened(
+    objective: Objective, theta: Point, step: Point, before: Fraction, width: Fraction
+) -> tuple[Point, Quadratic]:
+    """Return a point of a step that goes too far, and the piece there.
 
-
-def quadratic_minimiser(matrix: Matrix, vector: Vector, radius: float | None) -> Vector:
-    """Return the minimiser of theta'Q theta / 2 - r'theta over R^d or the l1 ball."""
-    free = np.linalg.solve(matrix, vector)
-    if radius is None or float(np.abs(free).sum()) <= radius:
-        return np.asarray(free)
-    return on_the_sphere(matrix, vector, radius)
-
-
-def on_the_sphere(matrix: Matrix, vector: Vector, radius: float) -> Vector:
-    """Return the minimiser on the ball's surface, from the path of the penalty mu ||theta||_1.
-
-    Between events active coordinates move linearly in mu: theta = start - mu * rate. An event is
-    an active coordinate that reaches 0, an idle one whose slope reaches mu, or the radius.
+    The slope along the step rises, from ``before`` to something positive. A point is looked for
+    where it is at most half as steep, by secants and halves in turn.
     """
-    first = int(np.argmax(np.abs(vector)))
-    signs = {first: float(np.sign(vector[first]))}
-    mu, fresh = float(np.abs(vector[first])), (first, signs[first])
-    for _ in range(20 * len(vector) + 20):
-        active = list(signs)
-        sign = np.array(list(signs.values()))
-        square = matrix[np.ix_(active, active)]
-        start, rate = np.linalg.solve(square, np.column_stack([vector[active], sign])).T
-        events = [((float(sign @ start) - radius) / float(sign @ rate), -1, 0.0)]
-        # A coordinate that has just joined moves away from 0, one that has just left falls behind.
-        zeros = ((s / r, j) for j, s, r in zip(active, start, rate, strict=True) if r)
-        events += [(float(at), j, 0.0) for at, j in zeros if at < mu and j != fresh[0]]
-        idle = [j for j in range(len(vector)) if j not in signs]
-        cross = matrix[np.ix_(idle, active)]
-        for j, c, e in zip(idle, vector[idle] - cross @ start, cross @ rate, strict=True):
-            # |c + mu e| = mu
-            joins = ((c / (side - e), side) for side in (1.0, -1.0) if side != e)
-            events += [(float(at), j, s) for at, s in joins if at < mu and (j, s) != fresh]
-        possible = [event for event in events if event[0] <= mu]
-        if not possible:
+    low, high = (Fraction(0), before), (Fraction(1), -before)
+    for attempt in range(_ATTEMPTS):
+        share = Fraction(1, 2) if attempt % 2 else low[1] / (low[1] - high[1])
+        share = min(max(share, Fraction(1, 50)), Fraction(49, 50))
+        at = _rounded(low[0] + share * (high[0] - low[0]))
+        point = tuple(_rounded(a + at * s) for a, s in zip(theta, step, strict=True))
+        piece = objective.piece(point, width)
+        here = slope(piece, point, step)
+        if abs(here) <= -before / 2:
             break
-        mu, j, side = max(possible)
-        if j < 0:
-            theta = np.zeros(len(vector))
-            theta[active] = start - mu * rate
-            return theta
-        if side:
-            signs[j] = side
-            fresh = (j, side)
-        else:
-            fresh = (j, signs.pop(j))
-            if not signs:
-                break
-    return _projected(matrix, vector, radius)
+        low, high = ((at, here), high) if here < 0 else (low, (at, here))
+    return point, piece
 
 
-def _projected(matrix: Matrix, vector: Vector, radius: float) -> Vector:
-    """Return the same by projected gradient steps: slower, and cannot lose its way."""
-    theta = np.zeros(len(vector))
-    look, momentum = theta, 1.0
-    lipschitz = float(np.linalg.eigvalsh(matrix)[-1])
-    for _ in range(20_000):
-        following = _onto_ball(look - (matrix @ look - vector) / lipschitz, radius)
-        gain = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        look = following + (momentum - 1) / gain * (following - theta)
-        if float(np.abs(following - theta).max()) < 1e-16 * radius:
-            return following
-        theta, momentum = following, gain
-    return theta
-
-
-def _onto_ball(point: Vector, radius: float) -> Vector:
-    """Return the nearest point of the l1 ball: shrink every coordinate by the same amount."""
-    sizes = np.sort(np.abs(point))[::-1]
-    if sizes.sum() <= radius:
-        return point
-    excess = (np.cumsum(sizes) - radius) / np.arange(1, len(point) + 1)
-    shrink = excess[np.flatnonzero(sizes > excess)[-1]]
-    return np.asarray(np.sign(point) * np.maximum(np.abs(point) - shrink, 0.0))
+def _rounded(number: Fraction) -> Fraction:
+    return Fraction(round(number * _GRID), _GRID)

@@ -1,77 +1,117 @@
-"""Gaussian draws beside an l1 ball that leaves their middle out.
+"""Gaussian draws at the edge of an l1 ball: where the middle lies outside, or not far inside.
 
-At the nearest point m of the ball, with gradient -nu zeta, |zeta_j| <= 1, and delta = theta - m,
+Around any point m the exponent is, with g = P m - v, delta = theta - m and the wedge of the slope g
+(`kng.samplers.wedge`),
 
-    exponent = least + nu w0 + sum over E of rate_j |theta_j| + delta'P delta / 2
+    theta'P theta / 2 - v'theta = least + nu w0 + sum over E of rate_j |theta_j| + delta'P delta / 2
 
-where E is some of the coordinates that are 0 at m, and w0 = B - zeta'theta over the others - sum
-over E of |theta_j| is positive inside the ball. So w0 and theta_E are drawn as exponentials, the
-rest of delta is Gaussian given them, and what the quadratic form costs beyond its least, given w0
-and theta_E, is the acceptance.
+for any set E of coordinates: an identity, so every m is right, and the best ones are those where a
+draw may be expected. They are looked for on the path of the penalty mu ||theta||_1, a little before
+it reaches the ball's edge. w0 and theta_E are drawn as exponentials, the other coordinates are
+Gaussian given them, and what the quadratic form has at its least, given w0 and theta_E, is the
+acceptance. Flat edges are kept within the room that the others leave (`kng.samplers.room`), at a
+level R of sqrt(delta'P delta).
 
 Paper    None: its chain crosses the ball's edge by being slow.
-Privacy  docs/proofs/samplers/affine.md: a rejection envelope, whatever the data.
-Cost     d proposals to choose from, d^3 each; then d^2 a draw.
+Privacy  docs/proofs/samplers/corner.md: a rejection envelope, whatever the data.
+Cost     d^3 for each of some seventy proposals to choose from; then d^2 a draw.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import log, pi
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincinv, gammaln
 
 from kng.core.bits import Bits
 from kng.core.regression import Matrix, Vector
-from kng.samplers.corner import Edges
-from kng.samplers.perturbed import on_the_sphere
+from kng.samplers.chi import Chi, normals
+from kng.samplers.path import Path
+from kng.samplers.pivots import pivots
+from kng.samplers.room import Room, rooms
+from kng.samplers.wedge import Wedge, flattest_first
 
+# How far above the least exponent of the path a point may lie, for each coordinate.
+_ABOVE = (0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 _ZERO = 1e-9
+
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """The nearest point of the ball, and the slope there."""
+    """A point, and the slope of the exponent there."""
 
     precision: Matrix
+    vector: Vector
     radius: float
     point: Vector
-    least: float
-    inward: float  # nu
-    zeta: Vector
 
-    @classmethod
-    def beside(cls, precision: Matrix, vector: Vector, radius: float) -> Anchor | None:
-        """Minimise theta'P theta / 2 - v'theta over the ball; None if the minimum is inside."""
-        d = len(vector)
-        # A touch of ridge, and a slight preference among columns that are alike.
-        ridge = 1e-12 * float(np.trace(precision)) + np.finfo(float).tiny
-        nudged = precision + ridge * np.eye(d), vector * (1 - _ZERO * np.arange(d))
-        if float(np.abs(np.linalg.solve(*nudged)).sum()) <= radius:
-            return None
-        nearest = on_the_sphere(*nudged, radius)
-        support = np.flatnonzero(np.abs(nearest) > _ZERO * radius)
-        sigma, m = np.sign(nearest[support]), len(support)
-        system = np.zeros((m + 1, m + 1))
-        system[:m, :m] = nudged[0][np.ix_(support, support)]
-        system[:m, m] = system[m, :m] = sigma
-        solved = np.linalg.solve(system, np.r_[vector[support], radius])
-        inward, point = float(solved[m]), np.zeros(d)
-        point[support] = solved[:m]
-        if inward <= 0:
-            return None
-        zeta = np.clip((vector - precision @ point) / inward, -1.0, 1.0)
-        zeta[support] = sigma
-        least = float(point @ (precision @ point) / 2 - vector @ point)
-        return cls(precision, radius, point, least, inward, zeta)
+    @cached_property
+    def slope(self) -> Vector:
+        """Return g."""
+        return np.asarray(self.precision @ self.point - self.vector)
+
+    @property
+    def inward(self) -> float:
+        """Return nu."""
+        return float(np.abs(self.slope).max())
+
+    @property
+    def least(self) -> float:
+        """Return what the exponent would be at w0 = 0, theta_E = 0 and delta = 0."""
+        curved = float(self.point @ (self.precision @ self.point)) / 2
+        return -curved - self.inward * self.radius
 
     def proposals(self) -> list[Tilted]:
-        """Return a proposal for each number of edges, the steepest edges first."""
-        idle = np.flatnonzero(self.point == 0.0)
-        idle = idle[np.argsort(np.abs(self.zeta[idle]))]
-        tilted = [Tilted.along(self, idle[:count]) for count in range(len(idle) + 1)]
+        """Return proposals with more and more edges, those of the least slope first."""
+        if not self.inward > 0:
+            return []
+        held = np.flatnonzero(np.abs(self.point) > _ZERO * self.radius)
+        idle = np.setdiff1d(np.arange(len(self.point)), held)
+        idle = idle[np.argsort(np.abs(self.slope[idle]), kind="stable")]
+        # Of columns that are alike one stays, and the others are edges, whatever their size is.
+        order, usable = pivots(self.precision[np.ix_(held, held)])
+        alike = held[order[usable:]]
+        tilted = [
+            Tilted.along(self, np.concatenate([alike, idle[:count]]))
+            for count in range(len(idle) + 1)
+        ]
         return [proposals for proposals in tilted if proposals is not None]
+
+
+def anchors(precision: Matrix, vector: Vector, radius: float) -> list[Anchor]:
+    """Return points along the path, from its end backwards.
+
+    The path is that of a problem whose exponent differs by less than a hundredth over the ball: a
+    little ridge for columns that are alike, and shifts that let no two events coincide.
+    """
+    if not vector.any():
+        return []
+    d = len(vector)
+    generic = np.modf(np.arange(1, d + 1) * (5**0.5 - 1) / 2)[0] - 0.5
+    ridge = 1e-6 / radius**2 + 1e-13 * float(np.trace(precision))
+    shift = max(1e-3 / radius, 1e-11 * float(np.abs(vector).max()))
+    path = Path.of(precision + ridge * np.eye(d), vector + shift * generic, radius)
+
+    def exponent(theta: Vector) -> float:
+        return float(theta @ (precision @ theta) / 2 - vector @ theta)
+
+    least, found = exponent(path.end), [path.end]
+    for above in _ABOVE[1:]:
+        low, high = path.segments[-1].last, path.segments[0].first
+        for _ in range(40):
+            middle = (low + high) / 2
+            if exponent(path.at(middle)) > least + above * d:
+                high = middle
+            else:
+                low = middle
+        found.append(path.at(low))
+    return [Anchor(precision, vector, radius, point) for point in found]
 
 
 @dataclass(frozen=True)
@@ -79,57 +119,138 @@ class Tilted:
     """Proposals with one choice of edges."""
 
     anchor: Anchor
-    edge: NDArray[np.int64]
-    edges: Edges
-    lift: Vector  # delta for each unit of w0 and of |theta_E|
-    basis: Matrix  # directions in which w0 and theta_E stay
-    log_envelope: float
+    edge: Indices  # E, the flat ones first
+    rest: Indices
+    flat: int
+    room: Room  # of the flat ones
 
     @classmethod
-    def along(cls, anchor: Anchor, chosen: NDArray[np.int64]) -> Tilted | None:
+    def along(cls, anchor: Anchor, edge: Indices) -> Tilted | None:
         """Return the proposals with these edges, or None if the rest is not held by the data."""
-        d, zeta, precision = len(anchor.zeta), anchor.zeta, anchor.precision
-        edge = np.sort(chosen)
-        rest = np.setdiff1d(np.arange(d), edge)
-        edges = Edges.of(anchor.radius, anchor.inward, zeta[edge])
-        normal = zeta[rest]
-        length = float(normal @ normal)
-        lift, basis = np.zeros(d), np.zeros((d, len(rest) - 1))
-        lift[rest] = -normal / length
-        basis[rest] = np.linalg.svd(normal[None, :])[2][1:].T
-        log_envelope = edges.log_mass - anchor.least - log(length) / 2
-        if len(rest) > 1:
-            form = basis.T @ precision @ basis
-            if np.linalg.eigvalsh(form)[0] <= _ZERO * float(np.trace(precision)) / d:
-                return None
-            log_envelope += (len(rest) - 1) / 2 * log(2 * pi)
-            log_envelope -= float(np.linalg.slogdet(form)[1]) / 2
-        return cls(anchor, edge, edges, lift, basis, float(log_envelope))
+        precision, slope = anchor.precision, anchor.slope
+        rest = np.setdiff1d(np.arange(len(slope)), edge)
+        square = precision[np.ix_(rest, rest)]
+        trace = float(np.trace(precision)) / len(slope)
+        if not slope[rest].any() or np.linalg.eigvalsh(square)[0] <= _ZERO * trace:
+            return None
+        order = flattest_first(anchor.inward + slope[edge], anchor.inward - slope[edge])
+        first = cls(anchor, edge[order], rest, 0, Room(anchor.radius, 0.0))
+        offers = [replace(first, flat=flat) for flat in range(len(edge) + 1)]
+        best = min(offers, key=lambda tilted: tilted.log_envelope)
+        return min([best, *best.with_rooms()], key=lambda tilted: tilted.log_envelope)
+
+    def with_rooms(self) -> list[Tilted]:
+        """Return the same with every room that is offered for the flat edges."""
+        precision, point = self.anchor.precision, self.anchor.point
+        seen, weak = precision @ point, self.edge[: self.flat]
+        offers = rooms(precision, seen, self.anchor.radius, weak, point) if self.flat else ()
+        return [
+            replace(
+                self,
+                room=Room(
+                    max(room.base, 0.0), room.slope * float(dual @ (precision @ dual)) ** 0.5
+                ),
+            )
+            for dual, room in offers
+        ]
+
+    @cached_property
+    def wedge(self) -> Wedge:
+        """Return the distances that are exponential."""
+        inward, along = self.anchor.inward, self.anchor.slope[self.edge]
+        return Wedge(inward, inward + along, inward - along, self.flat, np.zeros(0))
+
+    @cached_property
+    def _levels(self) -> list[Chi]:
+        """Levels of the Gaussian part, for each number of flat edges on their steep side."""
+        m = len(self.rest) - 1
+        return [Chi(m, self.flat - k, self.room, 0.0) for k in range(self.flat + 1)]
+
+    @cached_property
+    def _log_masses(self) -> Vector:
+        """Log of the integral of the proposals' density, for each k of the wedge."""
+        k = np.arange(self.flat + 1)
+        chi = np.array([levels.log_mass for levels in self._levels])
+        return np.asarray(self.wedge.log_shares() + gammaln(self.wedge.sharing + k + 1) + chi)
+
+    @cached_property
+    def log_envelope(self) -> float:
+        """Return the log of the integral of the proposals' density."""
+        log_mass = float(np.logaddexp.reduce(self._log_masses)) - self.anchor.least
+        log_mass -= log(float(self._zeta @ self._tilt)) / 2
+        return log_mass - float(np.log(np.diag(self._spread)).sum())
 
     def batch(self, bits: Bits, size: int) -> tuple[Matrix, Vector]:
         """Return proposed coefficients and the log of their acceptance probabilities."""
-        w0, along, _ = self.edges.draw(bits, size)
-        delta = (w0 + np.abs(along).sum(axis=1))[:, None] * self.lift
-        delta[:, self.edge] = along
-        pushed = delta @ self.anchor.precision
-        excess = (pushed * delta).sum(axis=1)
-        if self.basis.shape[1]:
-            form = self.basis.T @ self.anchor.precision @ self.basis
-            pull = (pushed @ self.basis).T
-            middle = np.linalg.solve(form, pull)
-            excess -= (pull * middle).sum(axis=0)
-            normal = normals(bits, size, len(form)).T
-            spread = np.linalg.solve(np.linalg.cholesky(form).T, normal)
-            delta += (spread - middle).T @ self.basis.T
-        theta = self.anchor.point + delta
-        inside = np.abs(theta).sum(axis=1) < self.anchor.radius
-        return theta, np.where(inside, -excess / 2, -np.inf)
+        anchor, wedge = self.anchor, self.wedge
+        shares = np.cumsum(np.exp(self._log_masses - np.logaddexp.reduce(self._log_masses)))
+        steep = np.searchsorted(shares[:-1], bits.uniforms(size) * shares[-1], side="right")
+        level = np.empty(size)
+        for k, levels in enumerate(self._levels):
+            level[steep == k] = levels.draw(bits, int((steep == k).sum()))
+        # exp(-x) is the integral of exp(-t) beyond x: points are uniform up to a gamma level.
+        height = gammaincinv(wedge.sharing + steep + 1.0, bits.uniforms(size))
+        room = self.room.base + self.room.slope * level
+        w0, along, _ = wedge.draw(bits, steep, height, room)
+        theta = np.empty((size, len(anchor.point)))
+        theta[:, self.edge] = along
+        inner = anchor.radius - w0 - np.abs(along).sum(axis=1)
+        middle = self._middle(along, inner)
+        theta[:, self.rest] = middle + self._within(bits, level)
+        inside = np.abs(theta).sum(axis=1) < anchor.radius
+        return theta, np.where(inside, self.log_acceptance(theta), -np.inf)
 
+    def _within(self, bits: Bits, level: Vector) -> Matrix:
+        """Return vectors with zeta'x = 0, uniform in the ball x'P x <= level^2."""
+        m = len(self.rest) - 1
+        if not m:
+            return np.zeros((len(level), 1))
+        normal = np.linalg.solve(self._spread.T, normals(bits, len(level), m + 1).T).T
+        normal -= (normal @ self._zeta / (self._zeta @ self._tilt))[:, None] * self._tilt
+        length = np.sqrt(((normal @ self._spread) ** 2).sum(axis=1))
+        share = bits.uniforms(len(level)) ** (1 / m)
+        return np.asarray(normal * (level * share / length)[:, None])
 
-def normals(bits: Bits, rows: int, columns: int) -> Matrix:
-    """Return independent standard normal variables, by Box and Muller."""
-    pairs = (columns + 1) // 2
-    angle = 2 * np.pi * bits.uniforms(rows, pairs)
-    radius = np.sqrt(-2 * np.log(bits.uniforms(rows, pairs)))
-    both = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
-    return np.asarray(both[:, :columns])
+    def _middle(self, along: Matrix, inner: Vector) -> Matrix:
+        """Return the rest where the quadratic form is least, given the edges and zeta'theta."""
+        cross = self.anchor.precision[np.ix_(self.edge, self.rest)]
+        delta = along - self.anchor.point[self.edge]
+        free = self.anchor.point[self.rest] - self._solved((delta @ cross).T).T
+        moved = (inner - free @ self._zeta) / (self._zeta @ self._tilt)
+        return np.asarray(free + moved[:, None] * self._tilt)
+
+    def log_acceptance(self, theta: Matrix) -> Vector:
+        """Return what the proposals' exponent lacks: never positive in the ball."""
+        anchor, along = self.anchor, theta[:, self.edge]
+        inner = theta[:, self.rest] @ self._zeta
+        w0 = anchor.radius - inner - np.abs(along).sum(axis=1)
+        spare = replace(self.wedge, flat=0).height(w0, along) - self.wedge.height(w0, along)
+        middle = self._middle(along, inner)
+        within = ((theta[:, self.rest] - middle) @ self._spread) ** 2
+        least = theta - anchor.point
+        least[:, self.rest] = middle - anchor.point[self.rest]
+        level = within.sum(axis=1)
+        total = level + ((least @ anchor.precision) * least).sum(axis=1)
+        if self.room.slope > 0:
+            beyond = self.wedge.on_flat_side(along).sum(axis=1) - self.room.base
+            level = np.maximum(level, np.maximum(beyond / self.room.slope, 0.0) ** 2)
+        return np.asarray((level - total) / 2 - spare)
+
+    @cached_property
+    def _spread(self) -> Matrix:
+        """Return Cholesky's factor of the precision of the rest."""
+        square = self.anchor.precision[np.ix_(self.rest, self.rest)]
+        return np.asarray(np.linalg.cholesky(square), dtype=np.float64)
+
+    @cached_property
+    def _zeta(self) -> Vector:
+        return np.asarray(-self.anchor.slope[self.rest] / self.anchor.inward)
+
+    @cached_property
+    def _tilt(self) -> Vector:
+        return np.asarray(self._solved(self._zeta[:, None])[:, 0])
+
+    def _solved(self, columns: Matrix) -> Matrix:
+        """Return P_rest^-1 times columns."""
+        half = np.linalg.solve(self._spread, columns)
+        return np.asarray(np.linalg.solve(self._spread.T, half), dtype=np.float64)

@@ -1,0 +1,137 @@
+"""Designs on a ball, every way to propose on them, and points at which an envelope must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from kng.core.bounds import Bounds
+from kng.core.design import Design, across, from_zero
+from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.regression import AffineField, CoefficientPlan, Regression
+from kng.data import open_regression
+from kng.domains import L1Ball
+from kng.estimators.regression import encoded
+from kng.losses import LeastSquares
+from kng.mechanisms import KNG, Exponential
+from kng.norms import LInf
+from kng.samplers.corner import Corner
+from kng.samplers.gaussian import Form, GaussianProposals
+from kng.samplers.pinned import Pinned
+from kng.samplers.pivots import pivots
+from kng.samplers.programs import Sup, guesses
+from kng.samplers.tilted import anchors
+
+Array = np.ndarray
+MECHANISMS: dict[str, Any] = {"kng": KNG(), "exponential": Exponential()}
+
+
+def problem(
+    columns: int, records: int, radius: Fraction, norm: Any = None, *, intercept: bool = True
+) -> Regression:
+    cut = across if intercept else from_zero
+    span = cut(Fraction(-1), Fraction(1), 2**16)
+    covariates = Bounds((Fraction(-1),) * columns, (Fraction(1),) * columns)
+    design = Design(encoded(covariates, span, cut), intercept)
+    unit = PrivacyUnit(ReplaceOne(records))
+    return Regression(LeastSquares(), norm or LInf(), L1Ball(design.dim, radius), design, unit)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One dataset on one ball; ``copies`` of every record."""
+
+    X: Array
+    y: Array
+    radius: Fraction
+    epsilon: Fraction = Fraction(1)
+    intercept: bool = True
+    copies: float = 1.0
+
+    def build(self, mechanism: str) -> tuple[CoefficientPlan, AffineField]:
+        posed = problem(self.X.shape[1], len(self.X), self.radius, intercept=self.intercept)
+        source = open_regression(self.X, self.y, posed.design.records)
+        once = LeastSquares().read_affine(source, posed.design)
+        field = AffineField(once.matrix * self.copies, once.vector * self.copies)
+        return MECHANISMS[mechanism].plan(posed, self.epsilon), field
+
+
+def exponent(plan: CoefficientPlan, field: AffineField, theta: Array) -> Array:
+    """Return the plan's exponent, written out from the paper and not from the sampler."""
+    rate = float(plan.rate) / plan.scale.bound
+    if plan.score == "gradient":
+        return rate * np.abs(theta @ field.matrix - field.vector).max(axis=-1)
+    form = ((theta @ field.matrix) * theta).sum(axis=-1) / 2 - theta @ field.vector
+    return rate * form
+
+
+def offers(plan: CoefficientPlan, field: AffineField) -> Iterator[Any]:
+    """Yield every way to propose that the samplers compare."""
+    if plan.score == "gradient":
+        sup = Sup.of(plan, field)
+        found = guesses(sup)
+        floor = max([0.0, *(sup.level(guess.weights) for guess in found)])
+        order, usable = pivots(sup.matrix)
+        for k in range(usable + 1):
+            yield from Pinned.splits(sup, order[:k], floor)
+        for guess in found:
+            corner = Corner.at(sup, guess)
+            if corner is not None:
+                yield corner
+                yield from corner.with_rooms(guess.theta)
+        return
+    rate = plan.rate / plan.scale.bound
+    form = Form(rate * field.matrix, rate * field.vector, float(plan.problem.domain.radius))  # type: ignore[attr-defined]
+    points = anchors(form.precision, form.vector, form.radius)
+    start = min((2 * form.least(points)) ** 0.5, 30.0)
+    order, usable = pivots(form.precision)
+    for k in range(usable + 1):
+        yield from GaussianProposals.splits(form, order[:k], start)
+    for anchor in points:
+        yield from anchor.proposals()
+
+
+def points_of_the_ball(rng: np.random.Generator, d: int, radius: float, near: Array) -> Array:
+    """Return uniform points, points of the surface, all vertices, and points around another."""
+
+    def uniform(size: int, inside: int) -> Array:
+        parts = rng.exponential(size=(size, d + inside))
+        return rng.choice([-1, 1], (size, d)) * parts[:, :d] / parts.sum(axis=1, keepdims=True)
+
+    inner = uniform(60, 1)
+    vertices = np.concatenate([np.eye(d), -np.eye(d)])
+    sparse = uniform(60, 0) * (rng.uniform(size=(60, d)) < 0.4)
+    around = [near / radius * (1 - s) + s * inner for s in (1e-1, 1e-3, 1e-5)]
+    rows = np.concatenate([inner, uniform(60, 0), sparse, vertices, *around])
+    size = np.abs(rows).sum(axis=1, keepdims=True)
+    # A little inside, so that rounding leaves none of them outside.
+    return radius * rows / np.maximum(size, 1.0) * (1 - 1e-12)
+
+
+LEVELS = ([-1.0, 1.0], [0.0, 1.0], [-1.0, 0.0, 1.0], [-1.0, -0.5, 0.0, 0.5, 1.0])
+
+
+def discrete(seed: int) -> Setting:
+    """Return a design with few distinct values: factorials, dummies, one column twice."""
+    rng = np.random.default_rng(seed)
+    p, n = int(rng.integers(1, 7)), int(rng.integers(1, 12))
+    values = LEVELS[rng.integers(len(LEVELS))]
+    X = rng.choice(values, (n, p))
+    if rng.uniform() < 0.2:
+        X = np.eye(p)[rng.integers(p, size=n)]
+    if p > 1 and rng.uniform() < 0.3:
+        X[:, 0] = X[:, 1] * rng.choice([-1, 1])
+    slopes = rng.choice([0, 1, -1, 0.5], p)
+    y = [
+        rng.choice(values, n),
+        np.sign(X @ slopes),
+        np.clip(X @ slopes, -1, 1),
+        np.full(n, rng.choice([-1.0, 1.0])),
+    ][rng.integers(4)]
+    radius = Fraction(str(rng.choice(["1/1000", "1/50", "1/10", "1/5", "1/2", "1", "2"])))
+    epsilon = Fraction(str(rng.choice(["1/10", "1", "10"])))
+    return Setting(X, y, radius, epsilon, bool(rng.integers(2)), 10.0 ** rng.integers(0, 5))
