@@ -55,6 +55,8 @@ LEAST, DOUBT = 4, 5
 # Up to this many open items all subsets are looked at.
 FEW = 10
 ROUNDING = 1.0 + 2.0**-30
+# A group is looked into if it is that much wider than what the box moves its predictions.
+COARSE = 2.0
 
 
 @njit(
@@ -107,12 +109,12 @@ def scan(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                     sums[d] += group[e + 2]
                     sums[d + 1] += group[e + 3]
                 elif high + move >= 0:
-                    if wide > move and item >= leaves:
+                    if wide > COARSE * move and item >= leaves:
                         g = item - leaves
                         for i in range((g * n) >> levels, ((g + 1) * n) >> levels):
                             stack[top] = -1 - i
                             top += 1
-                    elif wide > move:
+                    elif wide > COARSE * move:
                         stack[top] = 2 * item + 1
                         stack[top + 1] = 2 * item + 2
                         top += 2
@@ -322,6 +324,22 @@ def bound_few(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
                 x[j] += sign * parts[m, j]
     node[LOWER] = max(node[LOWER], facts[RATE] * least / ROUNDING - facts[SLACK])
     node[UPPER] = min(node[UPPER], facts[RATE] * most * ROUNDING + facts[SLACK])
+
+
+@njit("i8(i4[::1], i4[::1], i8[:,:], i8[::1])", cache=True, error_model="numpy")
+def packed(items, room, lists, boxes):  # type: ignore[no-untyped-def]
+    """Move the lists of some boxes, in the order they stand in, to the front of ``room``.
+
+    The first item is the group of all records, with which a box without a list of its own starts.
+    """
+    room[0], end = items[0], 1
+    for box in boxes:
+        first, length = lists[box, 0], lists[box, 1]
+        lists[box, 0] = end
+        for m in range(first, first + length):
+            room[end] = items[m]
+            end += 1
+    return end
 
 
 @njit(

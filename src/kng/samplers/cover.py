@@ -11,6 +11,7 @@ boxes it takes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log2
@@ -29,21 +30,24 @@ from kng.samplers.boxes import (
     WHOLE,
     P,
     Q,
+    packed,
     refine,
     scan_points,
 )
 from kng.samplers.grouping import HIGH, fill_groups, order_groups
-from kng.samplers.halving import CERTAIN, ENVELOPE, REAL
+from kng.samplers.halving import CERTAIN, ENVELOPE, KEY, REAL
 from kng.samplers.heaps import merged
-from kng.samplers.sheared import SHIFT, ShearedBoxes, longer
+from kng.samplers.sheared import SHIFT, ShearedBoxes
 
 Array = NDArray[np.float64]
 
 # Records in a group of the last level, and the most levels there are.
 _GROUP = 16
 _LEVELS = 13
-# Records whose temporaries stay in the processor's cache.
 _BLOCK = 2**14
+_SAMPLE = 4096
+# Room for open items grows to at least this, and to this many for each box.
+_ROOM, _PER_BOX = 2**21, 16
 
 
 class Cover:
@@ -52,8 +56,7 @@ class Cover:
     def __init__(
         self, domain: PlaneDomain, field: PlaneField, rate: Fraction, pilot: Array, shear: Array
     ) -> None:
-        rows, response, copies = merged(field.rows, field.response)
-        d = rows.shape[1]
+        d = field.rows.shape[1]
         self._field = field
         self.boxes = ShearedBoxes(domain, pilot, shear, WHOLE, d + 2)
         self._facts = np.array(
@@ -66,8 +69,7 @@ class Cover:
                 0.0,
             ]
         )
-        self._arrange(rows, response, copies)
-        del rows, response, copies
+        self._arrange(field)
         self._totals = np.array(
             [*self._sum(3 * d, d), HIGH * self._root(2) + self._root(3), *self._magnitudes()]
         )
@@ -76,26 +78,16 @@ class Cover:
         self._facts[SLACK] = 2.0**-44 * rate * (p + q) * self._magnitudes().sum()
         self._start()
 
-    def _arrange(
-        self, rows: NDArray[np.float32], response: NDArray[np.floating], copies: NDArray[np.int32]
-    ) -> None:
+    def _arrange(self, field: PlaneField) -> None:
         """Put records into groups; arrays that are done with go before the next ones come."""
+        residual = _residuals(field, np.array(self.boxes.pilot, np.float64))
+        rows, residual, copies = merged(field.rows, residual)
         n, d = rows.shape
-        residual = _product(rows, np.array(self.boxes.pilot, np.float64))
-        np.subtract(response, residual, out=residual)
-        levels = min(_LEVELS, max(0, int(log2(max(n / _GROUP, 1)))))
-        self._levels = levels
-        keys = np.empty((d, n), np.float32)
-        keys[0], keys[1:] = residual, rows[:, 1:].T
-        for j in range(d):  # a few thousand records tell how widely they are spread
-            spread = float(keys[j, :: max(1, n // 4096)].std()) if n else 0.0
-            keys[j] /= np.float32(spread or 1.0)
+        self._levels = levels = min(_LEVELS, max(0, int(log2(max(n / _GROUP, 1)))))
         order = np.arange(n, dtype=np.int32)
-        order_groups(keys, order, levels)
-        del keys
-        self._residual = residual[order]
-        del residual
-        self._rows = rows[order]
+        order_groups(rows, residual, _spreads(rows, residual), order, levels)
+        residual = residual[order]
+        self._residual, self._rows = residual, rows[order]
         self._copies = copies[order] if len(copies) else copies
         del order
         self._groups = np.zeros((2 ** (levels + 1) - 1, 7 * d + 5))
@@ -121,11 +113,11 @@ class Cover:
         self._best = np.zeros(d)
         self._running = np.zeros(6)
         tau, loss = self._facts[P] / self._facts[Q], 0.0
-        for at in range(0, n, _BLOCK):
-            part = self._residual[at : at + _BLOCK]
-            times = self._copies[at : at + _BLOCK] if len(self._copies) else 1
-            loss += float((times * np.maximum(tau * part, (tau - 1) * part)).sum())
-            self._running[DOUBT] += (times * np.abs(part)).sum()
+        for part in _parts(n):
+            residual = self._residual[part]
+            times = self._copies[part] if len(self._copies) else 1
+            loss += float((times * np.maximum(tau * residual, (tau - 1) * residual)).sum())
+            self._running[DOUBT] += (times * np.abs(residual)).sum()
         self._running[LEAST] = self._facts[Q] * loss * (1 + 2**-30)
         self._stack = np.zeros(128 + (n >> self._levels) + 2, np.int32)
 
@@ -143,7 +135,29 @@ class Cover:
             if b.made + 2 > len(b.real):
                 b.grow()
             else:
-                self._items = longer(self._items)
+                self._make_room()
+
+    def _make_room(self) -> None:
+        """Drop lists that nobody needs, then grow, then drop those of the lightest boxes.
+
+        A box without a list starts again from the group of all records, so lists are a matter of
+        time only, and the memory for them stays in proportion to the records.
+        """
+        b, d = self.boxes, self._rows.shape[1]
+        lists, live = b.whole[:, 2 * d + LIST : 2 * d + LENGTH + 1], b.live()
+        start, length = lists[b.heap[0]]
+        own = self._items[start : start + length]
+        need = int(np.where(own < 0, 1, self._groups[np.maximum(own, 0), 7 * d + 4]).sum())
+        need, size = 2 * min(need, len(self._rows)), len(self._items)
+        most = max(_ROOM, _PER_BOX * b.made)
+        while lists[live, 1].sum() > min(size // 2, size - need) and size < most:
+            size *= 2
+        heaviest = live[np.argsort(-b.real[live, KEY], kind="stable")]
+        dropped = heaviest[np.cumsum(lists[heaviest, 1]) >= min(size // 2, size - need)]
+        lists[dropped], b.real[dropped, REAL:] = (0, 1), 0.0
+        room = self._items if size == len(self._items) else np.zeros(size, np.int32)
+        self._listed = packed(self._items, room, lists, live[lists[live, 0] > 0])
+        self._items = room
 
     def counted(self, boxes: NDArray[np.int64], t: NDArray[np.int64]) -> Array:
         """Return sums of x and of the residual (two parts) over records with y <= x'theta."""
@@ -199,14 +213,14 @@ def cover_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> Cover:
         )
         return Cover(domain, field, rate, pilot, np.eye(d))
     gram, moment = np.zeros((d, d)), np.zeros(d)
-    for at in range(0, n, _BLOCK):
-        block = rows[at : at + _BLOCK].astype(np.float64)
+    for part in _parts(n):
+        block = rows[part].astype(np.float64)
         gram += block.T @ block
-        moment += block.T @ field.response[at : at + _BLOCK]
+        moment += block.T @ field.response[part]
     shear = _orthogonal(gram)
     gram += 1e-6 * np.trace(gram) / d * np.eye(d)
     pilot = np.asarray(np.linalg.solve(gram, moment), np.float64)
-    shift = np.quantile(field.response - _product(rows, pilot), float(field.tau))
+    shift = np.quantile(_residuals(field, pilot), float(field.tau), overwrite_input=True)
     pilot[0] += shift / max(1.0, float(np.abs(rows[:, 0]).mean()))
     inside = np.clip(
         np.rint(pilot), [float(k) for k in domain.first], [float(k) for k in domain.last]
@@ -228,9 +242,22 @@ def _orthogonal(gram: Array) -> Array:
     return np.asarray(np.linalg.inv(unit))
 
 
-def _product(rows: NDArray[np.float32], t: Array) -> Array:
-    """Return x't for all records; exact for whole t of moderate size."""
-    out = np.empty(len(rows))
-    for at in range(0, len(rows), _BLOCK):
-        out[at : at + _BLOCK] = rows[at : at + _BLOCK].astype(np.float64) @ t
+def _residuals(field: PlaneField, t: Array) -> Array:
+    """Return y - x't for all records; exact for whole t."""
+    out = np.empty(len(field.rows))
+    for part in _parts(len(out)):
+        out[part] = field.response[part] - field.rows[part].astype(np.float64) @ t
     return out
+
+
+def _spreads(rows: NDArray[np.float32], residual: Array) -> Array:
+    """Return how widely residuals and covariates are spread, as a few thousand records tell."""
+    spaced = slice(None, None, max(1, len(rows) // _SAMPLE))
+    columns = np.vstack([residual[spaced], rows[spaced, 1:].T])
+    spreads = columns.std(axis=1) if len(rows) else np.zeros(len(columns))
+    return np.asarray(np.where(spreads > 0, spreads, 1.0), np.float64)
+
+
+def _parts(n: int) -> Iterator[slice]:
+    """Cut records into runs whose temporaries stay in the processor's cache."""
+    return (slice(at, at + _BLOCK) for at in range(0, n, _BLOCK))
