@@ -20,6 +20,7 @@ from typing import Any
 
 from audit.oracle import REPLACE, Dataset, Record, ball, exponents, field_of, points
 from flint import arb
+from samplers.envelopes import envelope_of
 
 import kng
 from kng.core.lattice import Lattice
@@ -27,7 +28,6 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.protocols import Point
 from kng.release import certified
-from kng.samplers.branch_and_bound import envelope_of
 
 END = 8
 

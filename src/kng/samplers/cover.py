@@ -35,7 +35,7 @@ from kng.samplers.boxes import (
     scan_points,
 )
 from kng.samplers.grouping import HIGH, fill_groups, order_groups
-from kng.samplers.halving import CERTAIN, ENVELOPE, KEY, REAL
+from kng.samplers.halving import KEY, REAL, enough
 from kng.samplers.heaps import merged
 from kng.samplers.sheared import SHIFT, ShearedBoxes
 
@@ -61,8 +61,8 @@ class Cover:
         self.boxes = ShearedBoxes(domain, pilot, shear, WHOLE, d + 2)
         self._facts = np.array(
             [
-                field.tau.numerator,
-                field.tau.denominator,
+                float(field.tau.numerator),
+                float(field.tau.denominator),
                 float(field.slope),
                 float(rate * field.unit),
                 1.0 if field.weighed == "value" else 0.0,
@@ -121,18 +121,18 @@ class Cover:
         self._running[LEAST] = self._facts[Q] * loss * (1 + 2**-30)
         self._stack = np.zeros(128 + (n >> self._levels) + 2, np.int32)
 
-    def refine(self, target: float) -> None:
-        """Halve boxes until the bounds certify the target, in floating point."""
+    def refine(self, goal: int) -> None:
+        """Halve boxes until there are so many, or enough to accept most attempts."""
         b = self.boxes
         while True:
             b.made, self._listed, b.waiting = refine(
                 self._rows, self._residual, self._copies, self._groups, self._levels, b.turn,
                 b.shear, self._totals, self._facts, b.walls, b.limits, b.whole, b.real, self._items,
-                b.heap, b.made, self._listed, b.waiting, self._best, self._running, target, SHIFT,
+                b.heap, b.made, self._listed, b.waiting, self._best, self._running, goal, SHIFT,
             )  # fmt: skip
-            if self._running[CERTAIN] >= target * self._running[ENVELOPE] or not b.waiting:
+            if enough(self._running, b.made, goal) or not b.waiting:
                 return
-            if b.made + 2 > len(b.real):
+            if b.made + 1 > len(b.real):
                 b.grow()
             else:
                 self._make_room()
@@ -156,7 +156,9 @@ class Cover:
         dropped = heaviest[np.cumsum(lists[heaviest, 1]) >= min(size // 2, size - need)]
         lists[dropped], b.real[dropped, REAL:] = (0, 1), 0.0
         room = self._items if size == len(self._items) else np.zeros(size, np.int32)
-        self._listed = packed(self._items, room, lists, live[lists[live, 0] > 0])
+        kept = live[lists[live, 0] > 0]
+        kept = kept[np.argsort(lists[kept, 0])]  # no list is written over before it has moved
+        self._listed = packed(self._items, room, lists, kept)
         self._items = room
 
     def counted(self, boxes: NDArray[np.int64], t: NDArray[np.int64]) -> Array:
