@@ -11,6 +11,6 @@ def envelope_of(
     plan: DensityPlan, field: PlaneField | CurvedField, boxes: int = 2**14
 ) -> BoxEnvelope:
     """Return an envelope of so many boxes, or fewer if most attempts are certain to be accepted."""
-    cover = covering(plan, field)
+    cover = covering(plan, field)[-1]
     cover.refine(boxes)
     return BoxEnvelope(plan, cover)

@@ -209,9 +209,9 @@ def test_degenerate_data_do_not_stall(n, dim):
 
 def boxes_made(plan: DensityPlan, field) -> int:
     """Return how many boxes a draw takes: time and memory are in proportion to them."""
-    cover = covering(plan, field)
-    assert accepted_of(plan, cover, SeededBits(7)) is not None
-    return cover.boxes.made
+    covers = covering(plan, field)
+    assert accepted_of(plan, covers, SeededBits(7)) is not None
+    return max(cover.boxes.made for cover in covers)
 
 
 @pytest.mark.parametrize("tau", [HALF, Fraction(9, 10)], ids=str)
@@ -239,9 +239,9 @@ def test_turns_of_boxes_and_attempts_do_not_change_the_law(case, monkeypatch):
     gammas, bits = exponents(plan, field), SeededBits(8)
     found, turns = [], []
     for _ in range(800):
-        cover = covering(plan, field)
-        found.append(accepted_of(plan, cover, bits))
-        turns.append(cover.boxes.made)
+        covers = covering(plan, field)
+        found.append(accepted_of(plan, covers, bits))
+        turns.append(covers[0].boxes.made)
     assert len(set(turns)) > 1
     assert p_value(found, law_of(gammas)) > ALARM
     assert p_value(found, law_of(gammas, 1.6)) < ALARM

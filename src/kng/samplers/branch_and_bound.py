@@ -16,6 +16,7 @@ are alike. So a draw takes a class of boxes, a box of it, and a point of that, a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -34,8 +35,9 @@ from kng.core.protocols import CurvedField, CurvedLoss, PlaneField, Point
 from kng.core.sensitivity import Constant
 from kng.core.smoothing import smoothing
 from kng.samplers.coins import below, choose, uniform
-from kng.samplers.cover import cover_of
+from kng.samplers.cover import covers_of
 from kng.samplers.curved_cover import CurvedCover
+from kng.samplers.halving import ENVELOPE, LOG
 from kng.samplers.leaves import smoothed
 from kng.samplers.sheared import ShearedBoxes
 
@@ -44,8 +46,8 @@ _MOST = 5
 # Certified probability that an attempt is accepted, whatever the data. A formal bound: boxes are
 # halved until an attempt succeeds, and that is long before.
 ALPHA = Fraction(1, 2**128)
-# Boxes at the first turn, and at most, in about a gigabyte; attempts of a turn for each box.
-_BOXES, _MANY, _TRIES = 2**8, 2**22, 2
+# Boxes at the first turn, and at most, in half a gigabyte; attempts of a turn for each box.
+_BOXES, _MANY, _TRIES = 2**8, 2**21, 2
 # Attempts that are decided together, at first and at most.
 _FEWEST, _LARGEST = 2**7, 2**13
 # Bounds on exponents are rounded outwards to this grid, so that few exponentials are needed.
@@ -81,6 +83,7 @@ class Covering(Protocol):
     """
 
     boxes: ShearedBoxes
+    running: Array
 
     def refine(self, goal: int) -> None:
         """Halve boxes until there are so many, or enough to accept most attempts."""
@@ -144,19 +147,20 @@ class BranchAndBound:
         return smoothed(accepted, spare, plan.smoothing, bits)
 
 
-def accepted_of(plan: DensityPlan, cover: Covering, bits: Bits) -> Point | None:
+def accepted_of(plan: DensityPlan, covers: Sequence[Covering], bits: Bits) -> Point | None:
     """Make attempts, a public number at most; return the first accepted point, if there is one.
 
     Boxes and attempts take turns, twice as many each time, so that neither costs much more than the
-    other. An attempt draws from the stated law, if it is accepted, whatever the boxes are; how many
-    of them there are is a matter of time only.
+    other; attempts are made with the tightest cover. An attempt draws from the stated law, if it is
+    accepted, whatever the boxes are; how many of them there are is a matter of time only.
     """
     left, boxes = plan.smoothing.attempts, _BOXES
     while left:
-        cover.refine(boxes)
-        envelope = BoxEnvelope(plan, cover)
+        for cover in covers:
+            cover.refine(boxes)
+        envelope = BoxEnvelope(plan, min(covers, key=log_envelope))
         if envelope.certifies(ALPHA):
-            turn = min(left, _TRIES * cover.boxes.made)
+            turn = min(left, _TRIES * boxes)
             accepted = envelope.first_of(turn, bits)
             if accepted is not None:
                 return accepted
@@ -165,12 +169,17 @@ def accepted_of(plan: DensityPlan, cover: Covering, bits: Bits) -> Point | None:
     return None
 
 
-def covering(plan: DensityPlan, field: PlaneField | CurvedField) -> Covering:
-    """Return a cover with one box, for the whole domain."""
+def log_envelope(cover: Covering) -> float:
+    """Return the log of  sum of points * exp(-lower)  over the boxes of a cover."""
+    return float(cover.running[LOG] + np.log(cover.running[ENVELOPE]))
+
+
+def covering(plan: DensityPlan, field: PlaneField | CurvedField) -> Sequence[Covering]:
+    """Return covers with one box, for the whole domain."""
     rate = plan.exponent(plan.domain.first, Fraction(1))
     if isinstance(plan.problem.loss, CurvedLoss):
-        return CurvedCover(plan.domain, cast("CurvedField", field), rate)
-    return cover_of(plan.domain, cast("PlaneField", field), rate)
+        return [CurvedCover(plan.domain, cast("CurvedField", field), rate)]
+    return covers_of(plan.domain, cast("PlaneField", field), rate)
 
 
 class BoxEnvelope:

@@ -67,7 +67,7 @@ class CurvedCover:
             metric = hessian + 2.0**-6 * self._hessian(float(np.linalg.norm(sides)) + 1.0)
         self.boxes = ShearedBoxes(domain, pilot, shear_of(metric), WHOLE, 0)
         self._frame = np.ascontiguousarray(np.linalg.qr(hessian @ self.boxes.shear)[0])
-        self._running = np.zeros(6)
+        self.running = np.zeros(6)
         self._expansions()
 
     def _pilot(self, domain: PlaneDomain) -> Array:
@@ -135,9 +135,9 @@ class CurvedCover:
             self._tabled, b.made, b.waiting = refine(
                 self._facts, self._rows, self._response, self._table, self._curvatures,
                 self._tabled, b.turn, b.shear, self._frame, b.walls, b.limits, b.whole, b.real,
-                b.heap, b.made, b.waiting, self._running, goal, SHIFT,
+                b.heap, b.made, b.waiting, self.running, goal, SHIFT,
             )  # fmt: skip
-            if enough(self._running, b.made, goal) or not b.waiting:
+            if enough(self.running, b.made, goal) or not b.waiting:
                 return
             if b.made + 1 > len(b.real):
                 b.grow()
