@@ -97,9 +97,9 @@ class PrivacyUnit:
 class PrivacyEvent:
     """What one release costs; all a ledger needs to know.
 
-    ``width`` bounds the range of the privacy loss: epsilon for KNG and the exponential
-    mechanism (a bounded-range mechanism), 2 epsilon for additive noise. Composition by
-    concentrated privacy starts from it: rho = width**2 / 8.
+    ``width`` bounds the range of the privacy loss, given random numbers that no record decides:
+    epsilon for KNG and the exponential mechanism (a bounded-range mechanism), 2 epsilon for
+    additive noise. Composition by concentrated privacy starts from it: rho = width**2 / 8.
     """
 
     epsilon: Fraction
