@@ -337,8 +337,9 @@ def test_a_response_of_one_column_is_read_with_the_usual_warning(way, ledger):
 
 WORDS = {
     "narrow covariates": ({"bounds_X": (0, 1e-300)}, "bounds_X must be at least 1e-290 wide"),
-    "narrow response": ({"bounds_y": (0, 1e-300)}, "bounds_y must be between 1e-290 and 1e290"),
-    "wide response": ({"bounds_y": (-1e300, 1e300)}, "bounds_y must be between 1e-290 and 1e290"),
+    "narrow response": ({"bounds_y": (0, 1e-300)}, "bounds_y must lie between -1e290 and 1e290"),
+    "far response": ({"bounds_y": (9e299, 1e300)}, "bounds_y must lie between -1e290 and 1e290"),
+    "wide response": ({"bounds_y": (-1e300, 1e300)}, "bounds_y must lie between -1e290 and 1e290"),
 }
 
 

@@ -40,7 +40,7 @@ _EPSILON = (Fraction(1, 10**12), Fraction(10**6))
 _RADIUS = (Fraction(1, 10**9), Fraction(10**9))
 _LARGEST = 10**300
 # Ranges that leave room in float64 for their steps, and for coefficients in units of them.
-_NARROWEST, _WIDEST = Fraction(1, 10**290), 10**290
+_NARROWEST, _LARGEST_RESPONSE = Fraction(1, 10**290), 10**290
 
 Cut = Callable[[Fraction, Fraction, int], Column]
 
@@ -359,10 +359,10 @@ def encoded(covariates: Bounds, response: Column, cut: Cut = across) -> Encoding
 def response_range(value: Any) -> tuple[Fraction, Fraction]:
     """Read bounds_y where coefficients are in units of their width."""
     low, high = response_bounds(value)
-    if not _NARROWEST <= high - low <= _WIDEST:
+    if high - low < _NARROWEST or max(-low, high) > _LARGEST_RESPONSE:
         raise SpecError(
-            f"bounds_y must be between 1e-290 and 1e290 wide, which coefficients in float64 need; "
-            f"got {float(low):g} to {float(high):g}. Use other units."
+            "bounds_y must lie between -1e290 and 1e290 and be at least 1e-290 wide, for "
+            f"coefficients in float64; got {float(low):g} to {float(high):g}. Use other units."
         )
     return low, high
 
