@@ -39,6 +39,7 @@ from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.sensitivity import Constant
 from kng.domains import Box
+from kng.estimators.columns import Columns
 from kng.losses import HuberPlane, huber_plane
 from kng.mechanisms import Exponential
 from kng.norms import LInf
@@ -80,7 +81,7 @@ class Setting:
             fit_intercept=self.intercept,
             mechanism="exponential",
         )
-        design = model._design(self.columns)
+        design = model._design(Columns(self.columns))
         d, step = design.dim, self.bound / self.reach
         lattice = Lattice((-self.bound,) * d, (step,) * d, (2 * self.reach,) * d)
         neighbours = ReplaceOne(n) if self.relation == REPLACE else AddRemove()

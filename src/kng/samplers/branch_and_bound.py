@@ -115,9 +115,13 @@ class BranchAndBound:
         dim = plan.domain.dim
         if dim > _MOST:
             raise IncompatibleParts(
-                f"Branch and bound draws up to {_MOST} coordinates exactly; this problem has "
-                f"{dim}. Use fewer columns, or name the Markov chain sampler='hit-and-run', whose "
-                "guarantee is only approximate."
+                f"Branch and bound draws up to {_MOST} columns exactly; these are {dim}. Use "
+                "fewer, or name the Markov chain sampler='hit-and-run', whose guarantee is only "
+                "approximate."
+                if isinstance(plan.problem.loss, CurvedLoss)
+                else f"Branch and bound draws up to {_MOST} coefficients exactly, the "
+                f"intercept among them; these are {dim}. Use HuberRegressor or fewer covariates, "
+                "or name the Markov chain sampler='hit-and-run', which is only approximate."
             )
         if not isinstance(plan.sensitivity, Constant):
             raise IncompatibleParts(
