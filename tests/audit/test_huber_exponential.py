@@ -217,7 +217,8 @@ def test_a_response_that_is_not_clipped_is_caught(monkeypatch):
     def beyond(self, integers):
         step = float(self.design.records.step[-1] / (2 * self.design.half_y) * self.threshold)
         whole = (2 * integers - self.design.records.last[-1]) * step
-        return np.rint(np.where(np.abs(whole) < 0.99 * np.abs(whole).max(), whole, 4 * whole))
+        largest = np.abs(whole).max(initial=0.0)
+        return np.rint(np.where(np.abs(whole) < 0.99 * largest, whole, 4 * whole))
 
     monkeypatch.setattr(huber_plane.HuberRows, "responses", beyond)
     verdict = audit(setting, universe(setting), plan_of=plans.__getitem__)

@@ -135,14 +135,8 @@ def test_products_are_those_of_the_clipped_records_measured_from_zero():
 
 def _integers(X: np.ndarray, y: np.ndarray, shape: Design) -> np.ndarray:
     class Rows:
-        def zero(self):
-            return []
-
-        def partial(self, batch):
-            return [batch.copy()]
-
-        def merge(self, left, right):
-            return left + right
+        def select(self, batch):
+            return batch
 
     return open_regression(X, y, shape.records).collect(Rows(), EVERY)
 
