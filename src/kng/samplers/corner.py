@@ -182,8 +182,8 @@ class Corner:
 def _rows(columns: Matrix, slope: Vector, weights: Vector) -> Indices | None:
     """Return |S| - 1 rows that determine theta_S together with slope'theta_S.
 
-    Rows with weight come first, all but the heaviest, whose share of the level is what is left;
-    then those that add most.
+    Rows with weight come first, then those that add most; never the heaviest, whose share of the
+    level is what is left.
     """
     basis = [slope / np.linalg.norm(slope)]
     chosen: list[int] = []
@@ -205,10 +205,11 @@ def _rows(columns: Matrix, slope: Vector, weights: Vector) -> Indices | None:
         return new
 
     wanted = len(slope) - 1
-    for i in np.argsort(-np.abs(weights), kind="stable")[1:]:
+    lighter = [int(i) for i in np.argsort(-np.abs(weights), kind="stable")[1:]]
+    for i in lighter:
         if weights[i] and len(chosen) < wanted:
-            take(int(i))
+            take(i)
     while len(chosen) < wanted:
-        if not take(max(range(len(columns)), key=lambda i: float(np.linalg.norm(rest(i))))):
+        if not take(max(lighter, key=lambda i: float(np.linalg.norm(rest(i))))):
             return None
     return np.array(chosen, dtype=np.int64)
