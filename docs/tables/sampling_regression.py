@@ -117,7 +117,7 @@ def default_table() -> None:
     }
     for name, change in kinds.items():
         rows[name] = [proposals(*change(*paper(n)), span=SPAN) for n in SIZES]
-    for fill in (1, 0.2, 0.1, 0.05, 0.02):
+    for fill in (1, 0.2, 0.1, 0.05, 0.02, 0.01):
         name = f"response at both bounds, columns fill {fill:g} of theirs"
         rows[name] = [proposals(*steep(n, fill)) for n in SIZES]
     table("d = 12, epsilon = 1", [f"n = {n:,}" for n in SIZES], rows)
@@ -132,9 +132,9 @@ def _degenerate(X: Array, y: Array) -> tuple[Array, Array]:
     return X, y
 
 
-def _leverage(X: Array, y: Array) -> tuple[Array, Array]:
-    X, y = np.zeros_like(X), np.full_like(y, -SPAN)
-    X[0], y[0] = 1.0, SPAN
+def _leverage(X: Array, y: Array, span: float = SPAN) -> tuple[Array, Array]:
+    X, y = np.zeros_like(X), np.full_like(y, -span)
+    X[0], y[0] = 1.0, span
     return X, y
 
 
@@ -172,19 +172,49 @@ def ball_table() -> None:
         table(f"ball, {mechanism.name}, epsilon = 1", [f"n = {n:,}" for n in SIZES], rows)
 
 
+def edge_table() -> None:
+    """Print both mechanisms where the estimate lies on the ball's edge, or designs have ties."""
+    kinds: dict[str, tuple[Callable[[Array], tuple[Array, Array]], str]] = {
+        "y = x1 / 2 without error, bound 1/2": (lambda X: (X, X[:, 0] / 2), "1/2"),
+        "response at one bound, bound 1": (lambda X: (X, np.ones(len(X))), "1"),
+        "dummies, bound 1/2": (_dummies, "1/2"),
+        "two-level columns, bound 1": (_majority, "1"),
+        "one record at a corner, bound 1/2": (lambda X: _leverage(X, X[:, 0], 1), "1/2"),
+    }
+    for mechanism in (KNG(), Exponential()):
+        rows = {
+            name: [
+                proposals(*change(paper(n)[0]), mechanism=mechanism, coef_bound=Fraction(bound))
+                for n in SIZES
+            ]
+            for name, (change, bound) in kinds.items()
+        }
+        table(f"edge, {mechanism.name}, epsilon = 1", [f"n = {n:,}" for n in SIZES], rows)
+
+
+def _dummies(X: Array) -> tuple[Array, Array]:
+    X = (X > 0).astype(float)
+    return X, X[:, 0] / 2 - X[:, 1] / 4
+
+
+def _majority(X: Array) -> tuple[Array, Array]:
+    X = np.sign(X)
+    return X, np.sign(X[:, :3].sum(axis=1))
+
+
 def large_table() -> None:
     """Print ten million records, which take about two gigabytes of memory."""
     data, length = paper(10**7), Fraction(61, 11)
-    rows = {
-        "default": [proposals(*data, span=SPAN)],
-        "coef_bound = 2 x the truth": [proposals(*data, span=SPAN, coef_bound=2 * length)],
-        "coef_bound = 10 x the truth": [proposals(*data, span=SPAN, coef_bound=10 * length)],
-    }
-    table("paper's data, epsilon = 1", ["n = 10,000,000"], rows)
+    rows = {"default": [proposals(*data, span=SPAN)]}
+    for name, share in {"0.8": Fraction(4, 5), "1": 1, "2": 2, "10": 10}.items():
+        found = proposals(*data, span=SPAN, coef_bound=share * length)
+        rows[f"coef_bound = {name} x the truth"] = [found]
+    table("paper's data, kng, epsilon = 1", ["n = 10,000,000"], rows)
 
 
 if __name__ == "__main__":
     default_table()
     dimension_table()
     ball_table()
+    edge_table()
     large_table()

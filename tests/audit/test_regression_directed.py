@@ -55,7 +55,7 @@ def search(name: str, enough: float) -> list[Verdict]:
     model = MODELS[name]
     lines = {1: 301, 2: 49}[model.dim] if isinstance(model.plan, CoefficientPlan) else 0
     found: list[Verdict] = []
-    for seed in range(6):
+    for seed in range(12):
         found.append(climb(model, 60, seed, 400, lines))
         if found[-1].tightness >= enough:
             break

@@ -179,7 +179,7 @@ def test_objective_perturbation_of_huber(name: str) -> None:
     field = Plain(X, y)
     draws = floats(
         [
-            minimise(Objective(field, linear_term(plan, bits), plan.ridge, radius))
+            minimise(Objective(field, linear_term(plan, bits), plan.ridge, plan.centre, radius))
             for _ in range(3000)
         ]
     )
@@ -218,7 +218,7 @@ def test_a_law_without_the_determinant_is_rejected() -> None:
     bits = SeededBits(34)
     draws = floats(
         [
-            minimise(Objective(Plain(X, y), linear_term(plan, bits), plan.ridge, None))
+            minimise(Objective(Plain(X, y), linear_term(plan, bits), plan.ridge, plan.centre, None))
             for _ in range(3000)
         ]
     )

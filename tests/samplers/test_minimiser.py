@@ -8,6 +8,7 @@ minimiser of a convex function. Both are decided without a tolerance.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -132,7 +133,8 @@ def huber(X: Array, y: Array, limit: Fraction) -> tuple[Objective, list[list[Fra
     t = [(2 * int(row[-1]) - design.offsets[-1]) * unit for row in whole]
     rng = np.random.default_rng(len(y))
     linear = rng.normal(size=design.dim)
-    return Objective(Huber().read_smooth(source, design), linear, 0.01, None), Z, t
+    centre = (Fraction(1, 3),) * design.dim
+    return Objective(Huber().read_smooth(source, design), linear, 0.01, centre, None), Z, t
 
 
 def records(kind: str, n: int, d: int) -> tuple[Array, Array]:
@@ -155,8 +157,8 @@ def records(kind: str, n: int, d: int) -> tuple[Array, Array]:
 def slopes_at(objective: Objective, Z: list, t: list, theta: Sequence[Fraction]) -> list[Fraction]:
     """Return the gradient of the whole objective, record by record."""
     slopes = [
-        Fraction(u) + Fraction(objective.ridge) * v
-        for u, v in zip(objective.linear, theta, strict=True)
+        Fraction(u) + Fraction(objective.ridge) * (v - c)
+        for u, v, c in zip(objective.linear, theta, objective.centre, strict=True)
     ]
     for z, response in zip(Z, t, strict=True):
         residual = sum(a * b for a, b in zip(z, theta, strict=True)) - response
@@ -173,7 +175,7 @@ KINDS = ("ordinary", "two far bounds", "heavy tails", "dummies", "kinks", "colum
 @pytest.mark.parametrize("radius", [None, HALF, Fraction(20)])
 def test_hubers_minimiser_is_exact(kind, n, d, radius):
     objective, Z, t = huber(*records(kind, n, d), Fraction(2**18))
-    objective = Objective(objective.field, objective.linear, objective.ridge, radius)
+    objective = replace(objective, radius=radius)
     theta = minimise(objective)
     slopes = slopes_at(objective, Z, t, theta)
     inside = radius is not None and sum(map(abs, theta)) < radius
@@ -193,7 +195,7 @@ def test_steps_are_few():
                     seen.append(1)
                     return field.piece(theta, width)
 
-            minimise(Objective(Counted(), objective.linear, objective.ridge, None))
+            minimise(replace(objective, field=Counted()))
             passes.append(len(seen))
     assert max(passes) < 60
     assert np.median(passes) < 12
@@ -216,7 +218,8 @@ def test_scipy_finds_no_less():
     def value(theta: Array) -> float:
         size = np.abs(Z @ theta - t)
         loss = np.where(size <= 1, size**2 / 2, size - 0.5)
-        return float(loss.sum() + objective.ridge / 2 * theta @ theta + objective.linear @ theta)
+        away = theta - np.array(objective.centre, dtype=float)
+        return float(loss.sum() + objective.ridge / 2 * away @ away + objective.linear @ theta)
 
     ours = np.array(minimise(objective), dtype=float)
     theirs = minimize(value, np.zeros(3), method="BFGS", options={"gtol": 1e-9})

@@ -46,7 +46,7 @@ def create(
     from pathlib import Path
 
     from kng.core.errors import SpecError
-    from kng.core.exact import whole
+    from kng.core.privacy import read_records
     from kng.ledger import Ledger
 
     if epsilon is None:
@@ -58,7 +58,7 @@ def create(
         )
     records = None
     if records_per_person is not None:
-        records = whole(records_per_person, "records_per_person", 1)
+        records = read_records(records_per_person)
     ledger = Ledger(file, cap=epsilon, neighbours=neighbours, records_per_person=records)
     _table(_facts(ledger))
 

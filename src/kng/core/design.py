@@ -27,7 +27,7 @@ from kng.core.lattice import AffineMap, Lattice
 
 # Standardised coefficients are released in steps of 2**-30, far below any noise, within +-2**10.
 _STEP = Fraction(1, 2**30)
-_REACH = 2**10
+REACH = 2**10
 # Steps that a covariate must have between its bounds where they are counted from 0: rounding is
 # then 2**-12 of its variance at most.
 _FEWEST = 2**6
@@ -127,7 +127,7 @@ class Design:
     def lattice(self) -> Lattice:
         """Where standardised coefficients live."""
         d = self.dim
-        return Lattice((Fraction(-_REACH),) * d, (_STEP,) * d, (int(2 * _REACH / _STEP),) * d)
+        return Lattice((Fraction(-REACH),) * d, (_STEP,) * d, (int(2 * REACH / _STEP),) * d)
 
     @property
     def units(self) -> AffineMap:

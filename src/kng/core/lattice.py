@@ -58,6 +58,14 @@ class AffineMap:
             for row, start in zip(self.matrix, self.offset, strict=True)
         )
 
+    def inverse(self, values: Sequence[Fraction]) -> tuple[Fraction, ...]:
+        """Return what is mapped to ``values``, if the matrix is triangular with no 0 within it."""
+        found = [Fraction(0)] * len(self.offset)
+        for i in reversed(range(len(found))):
+            rest = sum((m * v for m, v in zip(self.matrix[i], found, strict=True)), self.offset[i])
+            found[i] = (values[i] - rest) / self.matrix[i][i]
+        return tuple(found)
+
 
 def power_of_two_below(number: Fraction) -> Fraction:
     """Return the largest power of two that is at most ``number``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kng.core.errors import SpecError
 from kng.core.exact import positive, whole
@@ -95,11 +95,19 @@ class PrivacyUnit:
     records_per_person: int = 1
 
     def __post_init__(self) -> None:
-        whole(self.records_per_person, "records_per_person", 1)
+        read_records(self.records_per_person)
 
     def group(self, sensitivity: Fraction) -> Fraction:
         """Return the sensitivity for the whole unit."""
         return self.records_per_person * sensitivity
+
+
+def read_records(value: Any) -> int:
+    """Read how many records one person may have."""
+    number = whole(value, "records_per_person", 1)
+    if number > 2**53:
+        raise SpecError("records_per_person must be at most 2**53: no file holds more records.")
+    return number
 
 
 @dataclass(frozen=True, slots=True)

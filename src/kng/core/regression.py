@@ -234,7 +234,7 @@ class CoefficientPlan:
 class PerturbedPlan:
     """Minimise a loss with a random linear term and a public ridge.
 
-        argmin over Theta of  sum of losses + (ridge / 2) ||theta||^2 + u'theta
+        argmin over Theta of  sum of losses + (ridge / 2) ||theta - centre||^2 + u'theta
         u with density proportional to exp( -rate ||u||_K )
 
     A share of epsilon pays for the noise, the rest for the change of the Hessian.
@@ -246,6 +246,7 @@ class PerturbedPlan:
     share: Fraction
     rate: float
     ridge: float
+    centre: tuple[Fraction, ...]
     certificate: Certificate | None = None
 
     def certified(self, certificate: Certificate) -> Self:

@@ -21,6 +21,7 @@ from kng.domains import Box, L1Ball, WholeSpace
 from kng.estimators.columns import Columns, Look
 from kng.estimators.regression import (
     PrivateRegressor,
+    centre_of,
     encoded,
     norm_of,
     resolved,
@@ -78,6 +79,10 @@ class HuberRegressor(PrivateRegressor):
         Bound on  sum_j |coef_j| * (half the range of covariate j)  plus the size of the prediction
         at the middle of the covariates, measured from the middle of bounds_y; in the units of y.
         Without an intercept on  sum_j |coef_j| * max(|low_j|, |high_j|).
+    centre : array-like, optional
+        A public guess of the intercept, if there is one, and the coefficients, in the order of
+        ``release_.value``: an earlier release, or what theory says. The ridge of objective
+        perturbation draws towards it instead of towards 0.
     fit_intercept : bool
         Without it the plane goes through 0, and covariates are measured from there.
     mechanism : {"auto", "objective", "kng", "exponential"}
@@ -138,6 +143,7 @@ class HuberRegressor(PrivateRegressor):
         bounds_X: Any = None,
         bounds_y: Any = None,
         coef_bound: Any = None,
+        centre: Any = None,
         fit_intercept: bool = True,
         mechanism: str = "auto",
         norm: str = "auto",
@@ -153,6 +159,7 @@ class HuberRegressor(PrivateRegressor):
         self.bounds_X = bounds_X
         self.bounds_y = bounds_y
         self.coef_bound = coef_bound
+        self.centre = centre
         self.fit_intercept = fit_intercept
         self.mechanism = mechanism
         self.norm = norm
@@ -191,6 +198,11 @@ class HuberRegressor(PrivateRegressor):
         if self.mechanism == "exponential" and self.norm != "auto":
             raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
         one_of("norm", self.norm, ("auto", "linf"))
+        if self.centre is not None:
+            raise IncompatibleParts(
+                f"centre is where the ridge of objective perturbation draws to; mechanism="
+                f"{self.mechanism!r} has no ridge to centre. Use mechanism='objective'."
+            )
         columns, opening = look()
         design = self._design(columns)
         resolved(ask.epsilon, None, design)
@@ -302,4 +314,5 @@ class HuberRegressor(PrivateRegressor):
             domain = L1Ball(design.dim, coef_bound / design.half_y)
         norm, unit = norm_of(self.norm, LInf()), ask.unit(source)
         problem = Regression(Huber(), norm, domain, design, unit)
-        return ObjectivePerturbation().plan(problem, ask.epsilon)
+        mechanism = ObjectivePerturbation(centre=centre_of(self.centre, design))
+        return mechanism.plan(problem, ask.epsilon)

@@ -14,6 +14,7 @@ from kng.domains import HeavyTailed, L1Ball
 from kng.estimators.columns import Columns
 from kng.estimators.regression import (
     PrivateRegressor,
+    centre_of,
     encoded,
     norm_of,
     response_range,
@@ -21,7 +22,7 @@ from kng.estimators.regression import (
 from kng.estimators.request import Request
 from kng.losses import LeastSquares
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
-from kng.mechanisms.objective import noise_error, predicted_error
+from kng.mechanisms.objective import noise_error
 from kng.norms import CoordinateSup, LInf
 
 _STEPS = 2**16
@@ -48,6 +49,11 @@ class LinearRegression(PrivateRegressor):
         range of y). None needs no guess: the sensitivity is the one at theta, and coefficients
         have a heavy-tailed base measure. Without an intercept read max(|low|, |high|) for half a
         range, of a covariate or of y, and 0 for the second term.
+    centre : array-like, optional
+        A public guess of the intercept, if there is one, and the coefficients, in the order of
+        ``release_.value``: an earlier release, or what theory says. The ridge of objective
+        perturbation draws towards it instead of towards 0, and "auto" then takes that
+        mechanism. It needs coef_bound.
     fit_intercept : bool
         Without it the plane goes through 0; covariates and y are measured from there.
     mechanism : {"auto", "kng", "exponential", "objective"}
@@ -103,6 +109,7 @@ class LinearRegression(PrivateRegressor):
         bounds_X: Any = None,
         bounds_y: Any = None,
         coef_bound: Any = None,
+        centre: Any = None,
         fit_intercept: bool = True,
         mechanism: str = "auto",
         norm: str = "auto",
@@ -117,6 +124,7 @@ class LinearRegression(PrivateRegressor):
         self.bounds_X = bounds_X
         self.bounds_y = bounds_y
         self.coef_bound = coef_bound
+        self.centre = centre
         self.fit_intercept = fit_intercept
         self.mechanism = mechanism
         self.norm = norm
@@ -156,23 +164,31 @@ class LinearRegression(PrivateRegressor):
             domain, automatic = L1Ball(design.dim, coef_bound / design.half_y), LInf()
         norm, unit = norm_of(self.norm, automatic), ask.unit(source)
         problem = Regression(LeastSquares(), norm, domain, design, unit)
+        objective = ObjectivePerturbation(centre=centre_of(self.centre, design))
         mechanism = self.mechanism
+        if objective.centre is not None:
+            if mechanism not in ("auto", "objective"):
+                raise IncompatibleParts(
+                    f"centre is where the ridge of objective perturbation draws to; mechanism="
+                    f"{mechanism!r} has no ridge to centre. Use mechanism='objective'."
+                )
+            mechanism = "objective"
         if mechanism == "auto":
-            mechanism = "kng" if coef_bound is None else _smaller(problem, ask.epsilon)
+            mechanism = "kng" if coef_bound is None else _smaller(objective, problem, ask.epsilon)
         if mechanism == "kng":
             return KNG().plan(problem, ask.epsilon)
         if mechanism == "exponential":
             if self.norm != "auto":
                 raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
             return Exponential().plan(problem, ask.epsilon)
-        return ObjectivePerturbation().plan(problem, ask.epsilon)
+        return objective.plan(problem, ask.epsilon)
 
 
-def _smaller(problem: Regression, epsilon: Fraction) -> str:
+def _smaller(objective: ObjectivePerturbation, problem: Regression, epsilon: Fraction) -> str:
     """Return the mechanism with the smaller predicted error on a ball.
 
     KNG on a ball has the noise that half of epsilon pays for, and no ridge.
     """
-    share = ObjectivePerturbation().plan(problem, epsilon).share
-    tuned = predicted_error(problem, epsilon, share)
+    share = objective.plan(problem, epsilon).share
+    tuned = objective.predicted_error(problem, epsilon, share)
     return "objective" if tuned <= noise_error(problem, epsilon / 2) else "kng"

@@ -16,7 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kng.core.bounds import Bounds, bounds_of
-from kng.core.design import Column, Design, across, from_zero
+from kng.core.design import REACH, Column, Design, across, from_zero
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import KngError, SchemaError, SpecError
 from kng.core.exact import exact, positive, show
@@ -37,7 +37,7 @@ from kng.release import Answer, certified, release
 _STEPS = 2**16
 # Noise is drawn in float64: outside these it would be lost in rounding, or overflow.
 _EPSILON = (Fraction(1, 10**12), Fraction(10**6))
-_RADIUS = (Fraction(1, 10**9), Fraction(10**9))
+_RADIUS = (Fraction(1, 10**9), Fraction(REACH))
 _LARGEST = 10**300
 # Ranges that leave room in float64 for their steps, and for coefficients in units of them.
 _NARROWEST, _LARGEST_RESPONSE = Fraction(1, 10**290), 10**290
@@ -63,6 +63,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     bounds_X: Any  # noqa: N815 - scikit-learn's capital X
     bounds_y: Any
     coef_bound: Any
+    centre: Any = None
     fit_intercept: bool
     mechanism: str
     norm: str
@@ -171,9 +172,12 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _facts(self) -> dict[str, str]:
         """Return the other numbers that the caller has stated."""
-        if self.coef_bound is None:
-            return {}
-        return {"coef_bound": show(exact(self.coef_bound, "coef_bound"))}
+        facts = {}
+        if self.coef_bound is not None:
+            facts["coef_bound"] = show(exact(self.coef_bound, "coef_bound"))
+        if self.centre is not None:
+            facts["centre"] = ", ".join(show(exact(v, "centre")) for v in self.centre)
+        return facts
 
     @property
     def _cut(self) -> Cut:
@@ -309,6 +313,24 @@ def _ordered(bounds: Bounds, names: tuple[str, ...] | None) -> Bounds:
     return Bounds(tuple(bounds.low[i] for i in at), tuple(bounds.high[i] for i in at))
 
 
+def centre_of(value: Any, design: Design) -> tuple[Fraction, ...] | None:
+    """Read a public guess of the coefficients, in the order of a release, into standard units."""
+    if value is None:
+        return None
+    if isinstance(value, str) or np.ndim(value) != 1 or len(value) != design.dim:
+        raise SpecError(
+            f"centre must be {design.dim} numbers, one for each coefficient in the order of "
+            "release_.value: the intercept first, if there is one."
+        )
+    centre = design.units.inverse([exact(number, "centre") for number in value])
+    if max(map(abs, centre)) > REACH:
+        raise SpecError(
+            f"centre lies outside what can be released: {REACH} units of the response for a "
+            "covariate at its bound. Give a guess that bounds_X and bounds_y allow."
+        )
+    return centre
+
+
 def resolved(epsilon: Fraction, coef_bound: Fraction | None, design: Design) -> None:
     """Refuse public numbers that a draw in float64 could not follow."""
     if not _EPSILON[0] <= epsilon <= _EPSILON[1]:
@@ -318,8 +340,8 @@ def resolved(epsilon: Fraction, coef_bound: Fraction | None, design: Design) -> 
         )
     if coef_bound is not None and not _RADIUS[0] <= coef_bound / design.half_y <= _RADIUS[1]:
         raise SpecError(
-            f"coef_bound must lie between 1e-9 and 1e9 times {show(design.half_y)}, the unit of "
-            f"the response; got {float(coef_bound):g}. Half the range of y is a value to start "
+            f"coef_bound must lie between 1e-9 and {REACH} times {show(design.half_y)}, the unit "
+            f"of the response; got {float(coef_bound):g}. Half the range of y is a value to start "
             "from."
         )
     units, reach = design.units, -design.lattice.origin[0]

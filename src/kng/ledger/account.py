@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from kng.core.errors import BudgetError, SpecError, SpecTypeError
-from kng.core.exact import exact, positive, whole
-from kng.core.privacy import AddRemove, Guarantee, PrivacyEvent, ReplaceOne
+from kng.core.exact import exact, positive
+from kng.core.privacy import AddRemove, Guarantee, PrivacyEvent, ReplaceOne, read_records
 from kng.ledger.amounts import short, tell
 
 RELATIONS = (ReplaceOne.name, AddRemove.name)
@@ -118,14 +118,6 @@ def read_relation(value: Any) -> str:
     if not isinstance(value, str) or value not in RELATIONS:
         raise SpecError(f"neighbours must be {' or '.join(map(repr, RELATIONS))}, got {value!r}.")
     return str(value)
-
-
-def read_records(value: Any) -> int:
-    """Read how many records one person may have."""
-    number = whole(value, "records_per_person", 1)
-    if number > 2**53:
-        raise SpecError("records_per_person must be at most 2**53: no file holds more records.")
-    return number
 
 
 def read_name(value: Any) -> str:

@@ -18,7 +18,7 @@ _SHARES = [Fraction(k, 100) for k in range(20, 100)]
 class ObjectivePerturbation:
     """Minimise the loss plus a random linear term and a ridge.
 
-        theta = argmin over Theta of  sum l(theta; x_i) + (gamma / 2) ||theta||^2 + u'theta
+        theta = argmin over Theta of  sum l(theta; x_i) + (gamma / 2) ||theta - c||^2 + u'theta
         u with density proportional to exp( -q epsilon ||u||_K / Delta )
         gamma = lambda / (exp((1 - q) epsilon) - 1)
 
@@ -28,7 +28,8 @@ class ObjectivePerturbation:
     factor of at most 1 + lambda / gamma.
 
     ``share`` is q; None takes the one with the smallest predicted error from public facts, and
-    Fraction(1, 2) is the paper's.
+    Fraction(1, 2) is the paper's. ``centre`` is c, a public guess of theta in standardised units,
+    which may be an earlier release; None is 0. It is a linear term that neighbours share.
 
     Paper    Section 4.3 and its supplement, with q = 1/2.
     Privacy  docs/proofs/mechanisms/objective.md.
@@ -36,16 +37,19 @@ class ObjectivePerturbation:
     """
 
     share: Fraction | None = None
+    centre: tuple[Fraction, ...] | None = None
     name: ClassVar[str] = "objective"
 
     def plan(self, problem: Regression, epsilon: Fraction) -> PerturbedPlan:
         """Fix noise and ridge before the charge."""
         if self.share is not None and not 0 < self.share < 1:
             raise SpecError(f"share must lie strictly between 0 and 1, got {self.share}.")
-        bound = sensitivity(problem)
+        bound, d = sensitivity(problem), problem.design.dim
+        if self.centre is not None and len(self.centre) != d:
+            raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")
         share = self.share
         if share is None:
-            share = min(_SHARES, key=lambda q: predicted_error(problem, epsilon, q))
+            share = min(_SHARES, key=lambda q: self.predicted_error(problem, epsilon, q))
         return PerturbedPlan(
             problem,
             epsilon,
@@ -53,7 +57,19 @@ class ObjectivePerturbation:
             share,
             float(share * epsilon / bound),
             ridge(problem, epsilon, share),
+            self.centre or (Fraction(0),) * d,
         )
+
+    def predicted_error(self, problem: Regression, epsilon: Fraction, share: Fraction) -> float:
+        """Return the predicted squared error of the gradient: noise plus the ridge's pull.
+
+        The pull is gamma^2 ||theta - c||^2 at the loss's public guess of the size of theta, or at a
+        quarter of it if a centre is given: who gives one expects to be near.
+        """
+        radius = problem.domain.radius if isinstance(problem.domain, BallDomain) else None
+        distance = float(problem.loss.typical_size(radius)) / (4 if self.centre else 1)
+        pull = (ridge(problem, epsilon, share) * distance) ** 2
+        return noise_error(problem, share * epsilon) + pull
 
 
 def sensitivity(problem: Regression) -> Fraction:
@@ -77,17 +93,6 @@ def ridge(problem: Regression, epsilon: Fraction, share: Fraction) -> float:
     # A larger ridge is as private. Beyond 10 it is the solver's foothold where columns are
     # collinear, 5e-5 of one record's curvature, and may not vanish.
     return float(problem.loss.curvature(problem.design)) / expm1(min(float(rest), 10.0))
-
-
-def predicted_error(problem: Regression, epsilon: Fraction, share: Fraction) -> float:
-    """Return the predicted squared error of the gradient: noise plus the ridge's pull.
-
-    The pull is gamma^2 ||theta||^2 at the loss's public guess of the size of theta.
-    """
-    radius = problem.domain.radius if isinstance(problem.domain, BallDomain) else None
-    guess = float(problem.loss.typical_size(radius))
-    pull = (ridge(problem, epsilon, share) * guess) ** 2
-    return noise_error(problem, share * epsilon) + pull
 
 
 def noise_error(problem: Regression, epsilon: Fraction) -> float:

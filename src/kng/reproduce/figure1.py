@@ -221,7 +221,7 @@ def huber(sample: Sample, moments: Moments, bits: Bits) -> Vector:
     plan = ObjectivePerturbation().plan(problem, EPSILON)
     start = Paper(moments).least_squares()
     linear = linear_term(plan, bits) + plan.ridge * start
-    objective = Objective(HuberStream(sample, start), linear, plan.ridge, None)
+    objective = Objective(HuberStream(sample, start), linear, plan.ridge, plan.centre, None)
     return start + floats(minimise(objective))
 
 

@@ -1,6 +1,6 @@
 """Noise in the objective, then its minimiser.
 
-    minimise  F(theta) + (gamma / 2) ||theta||^2 + u'theta   over R^d or an l1 ball
+    minimise  F(theta) + (gamma / 2) ||theta - c||^2 + u'theta   over R^d or an l1 ball
 
 F is quadratic in pieces. Newton's step is to the minimiser of the piece that holds the current
 point, in rational numbers; if the piece that holds the new point is the same one, the new point is
@@ -67,7 +67,7 @@ class Perturbed:
         """Return coefficients in standardised units."""
         domain = plan.problem.domain
         radius = domain.radius if isinstance(domain, BallDomain) else None
-        return minimise(Objective(field, linear_term(plan, bits), plan.ridge, radius))
+        return minimise(Objective(field, linear_term(plan, bits), plan.ridge, plan.centre, radius))
 
 
 def linear_term(plan: PerturbedPlan, bits: Bits) -> Vector:
@@ -85,12 +85,15 @@ class Objective:
     field: SmoothField
     linear: Vector
     ridge: float
+    centre: Point
     radius: Fraction | None
 
     def piece(self, theta: Point, width: Fraction) -> Quadratic:
         """Return the quadratic that holds theta."""
-        linear = [Fraction(u) for u in self.linear]
-        return self.field.piece(theta, width).plus(Fraction(self.ridge), linear)
+        ridge, both = Fraction(self.ridge), zip(self.linear, self.centre, strict=True)
+        return self.field.piece(theta, width).plus(
+            ridge, [Fraction(u) - ridge * c for u, c in both]
+        )
 
 
 def minimise(objective: Objective) -> Point:
