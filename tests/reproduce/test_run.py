@@ -143,29 +143,40 @@ def test_the_hash_of_the_program_changes_with_its_source(tmp_path, monkeypatch):
 
 def test_a_parent_that_is_killed_takes_its_workers_with_it(tmp_path):
     """No worker outlives a parent that could not say goodbye."""
-    ids = tmp_path / "ids"
-    parent = subprocess.Popen([sys.executable, "-c", ORPHANS, str(ids)])
+    script = tmp_path / "sleeping.py"
+    script.write_text(SLEEPING)
+    parent = subprocess.Popen([sys.executable, script, tmp_path])
     try:
-        workers = _eventually(lambda: ids.exists() and ids.read_text().split())
+        at_work = _eventually(lambda: len(found := list(tmp_path.glob("*.worker"))) == 2 and found)
     finally:
         parent.kill()
         parent.wait()
-    assert len(workers) == 2
-    assert _eventually(lambda: not any(_alive(int(worker)) for worker in workers))
+    assert at_work
+    assert _eventually(lambda: not any(_alive(int(path.stem)) for path in at_work))
 
 
-ORPHANS = """
+SLEEPING = """
 import os, sys, time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from kng.reproduce.orphan import watch_parent
+from pathlib import Path
+from kng.reproduce.experiment import PROBE, Measured, Task
+from kng.reproduce.run import Run
+
+FOLDER = Path(sys.argv[1])
+
+class Sleeping:
+    name = "sleeping"
+
+    def tasks(self):
+        return [Task(10, k) for k in range(4)]
+
+    def measure(self, task, seed):
+        if task != PROBE:
+            (FOLDER / f"{os.getpid()}.worker").touch()
+            time.sleep(600)
+        return Measured({"a": 1.0}, {})
+
 if __name__ == "__main__":
-    pool = ProcessPoolExecutor(2, get_context("spawn"), initializer=watch_parent)
-    for _ in range(2):
-        pool.submit(time.sleep, 600)
-    with open(sys.argv[1], "w") as file:
-        file.write(" ".join(str(worker) for worker in pool._processes))
-    time.sleep(600)
+    list(Run(Sleeping(), 1, FOLDER).go(2))
 """
 
 
