@@ -15,16 +15,28 @@ from typing import Any
 
 from kng.core.bits import Bits
 from kng.core.bounds import Bounds
-from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, private_zone
+from kng.core.errors import (
+    IncompatibleParts,
+    LedgerError,
+    PrivateZoneError,
+    SpecError,
+    private_zone,
+)
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.plan import Certificate, DensityPlan, NoisePlan, event_of
 from kng.core.privacy import Assumption, Guarantee
 from kng.core.protocols import Charge, CurvedLoss, Ledger, PlaneLoss, Point, Sampler, Source
 from kng.core.regression import CoefficientPlan, PerturbedPlan, Plan
-from kng.core.released import Release
+from kng.core.released import Fact, Release
 from kng.core.version import __version__
 from kng.samplers.noise import Noise
 from kng.samplers.order import Order
+
+# Every sampler there is, whatever it serves.
+_NAMES = (
+    *("auto", "affine", "branch-and-bound", "gaussian", "hit-and-run", "metropolis", "noise"),
+    *("order", "perturbed"),
+)
 
 # Turns what was drawn, one point per plan, into the released lattice point; post-processing.
 Finish = Callable[[Sequence[Point]], Point]
@@ -38,7 +50,7 @@ class Answer:
     lattice: Lattice
     scalar: bool
     bounds: Bounds
-    details: Mapping[str, str]
+    details: Mapping[str, Fact]
     finish: Finish
     units: AffineMap | None = None
 
@@ -54,7 +66,11 @@ def certified(plan: Plan, sampler: str = "auto") -> Plan:
         ``"auto"``, or a sampler by name. Markov chains are never chosen, only named.
     """
     fitting = _samplers(plan)
-    if sampler != "auto" and sampler not in list(fitting):
+    if not isinstance(sampler, str) or sampler not in _NAMES:
+        raise SpecError(
+            f"sampler must be one of {', '.join(map(repr, ('auto', *fitting)))}; got {sampler!r}."
+        )
+    if sampler != "auto" and sampler not in fitting:
         raise IncompatibleParts(
             f"sampler={sampler!r} does not serve mechanism={plan.mechanism!r} here; use "
             f"{' or '.join(repr(name) for name in fitting)}, or leave it at 'auto'."

@@ -20,14 +20,15 @@ from typing import Any
 
 from audit.oracle import REPLACE, Dataset, Record, ball, exponents, field_of, points
 from flint import arb
+from samplers.envelopes import envelope_of
 
 import kng
 from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.protocols import Point
+from kng.estimators.columns import Columns
 from kng.release import certified
-from kng.samplers.branch_and_bound import envelope_of
 
 END = 8
 
@@ -72,7 +73,7 @@ class Plane:
             mechanism=self.mechanism,
             norm=self.norm,
         )
-        design = model._design(self.columns)
+        design = model._design(Columns(self.columns))
         d, step = design.dim, self.bound / self.reach
         lattice = Lattice((-self.bound,) * d, (step,) * d, (2 * self.reach,) * d)
         neighbours = ReplaceOne(n) if self.relation == REPLACE else AddRemove()

@@ -39,6 +39,7 @@ from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.sensitivity import Constant
 from kng.domains import Box
+from kng.estimators.columns import Columns
 from kng.losses import HuberPlane, huber_plane
 from kng.mechanisms import Exponential
 from kng.norms import LInf
@@ -80,7 +81,7 @@ class Setting:
             fit_intercept=self.intercept,
             mechanism="exponential",
         )
-        design = model._design(self.columns)
+        design = model._design(Columns(self.columns))
         d, step = design.dim, self.bound / self.reach
         lattice = Lattice((-self.bound,) * d, (step,) * d, (2 * self.reach,) * d)
         neighbours = ReplaceOne(n) if self.relation == REPLACE else AddRemove()
@@ -216,7 +217,8 @@ def test_a_response_that_is_not_clipped_is_caught(monkeypatch):
     def beyond(self, integers):
         step = float(self.design.records.step[-1] / (2 * self.design.half_y) * self.threshold)
         whole = (2 * integers - self.design.records.last[-1]) * step
-        return np.rint(np.where(np.abs(whole) < 0.99 * np.abs(whole).max(), whole, 4 * whole))
+        largest = np.abs(whole).max(initial=0.0)
+        return np.rint(np.where(np.abs(whole) < 0.99 * largest, whole, 4 * whole))
 
     monkeypatch.setattr(huber_plane.HuberRows, "responses", beyond)
     verdict = audit(setting, universe(setting), plan_of=plans.__getitem__)

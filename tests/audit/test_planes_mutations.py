@@ -22,6 +22,7 @@ import pytest
 from audit.oracle import ADD, RELATIONS, REPLACE, Verdict, audit, datasets, field_of, sizes
 from audit.planes import Plane
 from audit.test_planes import CASES, plane, search, stepwise, universe
+from samplers.envelopes import envelope_of
 
 from kng.core.encoding import Encoding
 from kng.core.plan import DensityPlan
@@ -31,7 +32,7 @@ from kng.core.sensitivity import Constant
 from kng.data.ingest import Ingest
 from kng.losses import QuantilePlane, quantile_plane
 from kng.samplers import cover as cover_module
-from kng.samplers.branch_and_bound import BoxEnvelope, envelope_of
+from kng.samplers.branch_and_bound import BoxEnvelope
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
 

@@ -21,7 +21,7 @@ ARGUMENTS = {
     "bounds reversed": (
         ("--column", "age", "--bounds", "120:0", "--epsilon", "1"),
         2,
-        "bounds must satisfy low < high, got (120, 0).",
+        "got (120, 0). State the public range of a record, as in --bounds 0:100.",
     ),
     "bounds nan": (
         ("--bounds", "age=nan:1", "--epsilon", "1"),
@@ -59,7 +59,11 @@ ARGUMENTS = {
         2,
         "--column goes with --bounds LOW:HIGH",
     ),
-    "columns not chosen": (("--bounds", "0:1", "--epsilon", "1"), 4, "Name the column to use."),
+    "columns not chosen": (
+        ("--bounds", "0:1", "--epsilon", "1"),
+        4,
+        "Name the column with --column, or as in --bounds age=0:100.",
+    ),
     "column missing": (
         ("--bounds", "height=0:1", "--epsilon", "1"),
         4,
@@ -98,12 +102,12 @@ ARGUMENTS = {
     "n-max with replace-one": (
         (*AGE, "--n-max", "10", "--epsilon", "1"),
         2,
-        "n_max belongs to neighbours='add-remove'",
+        "--n-max belongs to --neighbours add-remove",
     ),
     "n-max a half": (
         (*AGE, "--n-max", "0.5", "--neighbours", "add-remove", "--epsilon", "1"),
         2,
-        "n_max must be a whole number of at least 1, got 0.5.",
+        "--n-max must be a whole number of at least 1, got 0.5.",
     ),
     "neighbours unknown": (
         (*AGE, "--neighbours", "some", "--epsilon", "1"),
@@ -113,7 +117,7 @@ ARGUMENTS = {
     "records per person 0": (
         (*AGE, "--records-per-person", "0", "--epsilon", "1"),
         2,
-        "records_per_person must be a whole number of at least 1, got 0.",
+        "--records-per-person must be a whole number of at least 1, got 0.",
     ),
     "mechanism unknown": (
         (*AGE, "--mechanism", "magic", "--epsilon", "1"),
@@ -178,7 +182,7 @@ def test_quantiles(run, ages, ledger, q, message):
     ("words", "message"),
     [
         (("--norm", "l7"), "norm must be one of"),
-        (("--mechanism", "kng", "--norm", "l1"), "norm='l1' belongs to mechanism='k-norm'"),
+        (("--mechanism", "kng", "--norm", "l1"), "--norm l1 belongs to --mechanism k-norm"),
     ],
 )
 def test_norms(run, ages, ledger, words, message):
@@ -210,7 +214,7 @@ def test_a_file_that_is_no_csv(run, ledger, tmp_path):
     path = tmp_path / "data.xlsx"
     path.write_bytes(b"PK")
     outcome = run("median", path, *AGE, "--epsilon", "1", "--ledger", ledger.path)
-    refused(outcome, 4, "files must end in .csv", ledger)
+    refused(outcome, 4, "files must end in .csv. Convert other formats to CSV first.", ledger)
 
 
 def test_a_directory(run, ledger, tmp_path):
@@ -295,6 +299,7 @@ class TestLedger:
         outcome = run("median", ages, *AGE, "--epsilon", "1", "--ledger", ages)
         assert outcome.code == 6
         assert "is not a kng ledger" in outcome.err
+        assert "or make one with kng budget create." in outcome.err
         assert ages.read_bytes() == before
 
     def test_another_promise(self, run, ages, ledger):

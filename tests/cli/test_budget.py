@@ -103,7 +103,17 @@ def test_looking_at_nothing(run, ages, tmp_path, command):
     assert missing.code == 6
     assert "holds no budget" in missing.err
     assert not (tmp_path / "none.ledger").exists()
-    assert run("budget", command, ages).code == 6
+    other = run("budget", command, ages)
+    assert other.code == 6
+    assert "is not a kng ledger. Give the path of a ledger, or make one with kng" in other.err
+
+
+@pytest.mark.parametrize("number", [1, 99])
+def test_a_receipt_of_no_charge(run, ledger, number):
+    outcome = run("budget", "history", ledger.path, "--receipt", number)
+    assert outcome.code == 2
+    assert "--receipt must be the number of a charge" in outcome.err
+    assert "kng budget history lists them." in outcome.err
 
 
 def test_verify_wants_the_head_that_was_written_down(run, ledger):

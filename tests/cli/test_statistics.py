@@ -136,7 +136,7 @@ def test_help_names_every_option(run, command):
 )
 def test_geometric_median_of_two_columns(run, ages, scale):
     done = run(
-        *("geometric-median", ages, "--bounds", "age=0:120", "--bounds", "income=-1000:10000"),
+        *("geomedian", ages, "--bounds", "age=0:120", "--bounds", "income=-1000:10000"),
         *("--epsilon", "4", "--json", *scale),
     )
     assert done.code == 0, done.err
@@ -147,3 +147,20 @@ def test_geometric_median_of_two_columns(run, ages, scale):
         == {0: "1 (2 times)", 2: "120, 11000", 4: "1, 50"}[len(scale)]
     )
     assert 0 <= release.value[0] <= 120
+
+
+def test_geometric_median_by_the_chain_that_its_refusal_names(run, tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("a,b,c,d,e,f\n" + "1,2,3,4,5,6\n" * 50)
+    bounds = [word for name in "abcdef" for word in ("--bounds", f"{name}=0:10")]
+    refused = run("geomedian", path, *bounds, "--epsilon", "1")
+    assert refused.code == 2
+    assert "--sampler hit-and-run" in refused.err
+    done = run("geomedian", path, *bounds, "--epsilon", "1", "--sampler", "hit-and-run", "--json")
+    assert done.code == 0, done.err
+    assert Release.from_json(done.out).guarantee == "approximate"
+
+
+def test_a_geometric_median_of_a_file_that_is_not_there(run, tmp_path):
+    outcome = run("geomedian", tmp_path / "none.csv", "--bounds", "0:1", "--epsilon", "1")
+    assert (outcome.code, "cannot read" in outcome.err) == (4, True)

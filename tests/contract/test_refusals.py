@@ -70,6 +70,8 @@ BOUNDS = [
     bad("ends differ", SpecError, "bounds", "got 2 and 1", "one low", bounds=([0, 0], [1])),
     bad("no ends", SpecError, "bounds", "got 0 and 0", "one low and one high", bounds=([], [])),
     bad("no pair", SpecTypeError, "bounds['a']", "got int", PAIR, bounds={"a": 5}),
+    bad("two pairs", SpecError, "bounds", "np.array", "pairs", bounds=[(0, 1), (10, 20)]),
+    bad("three pairs", SpecError, "bounds", "one array per end", "np.array", bounds=[(0, 1)] * 3),
     bad("no names", SchemaError, "bounds", "(z)", "Give a data frame", bounds={"z": (0, 1)}),
 ]
 
@@ -229,7 +231,14 @@ DATA = [
     unfit("no such file", lambda: "nowhere.csv", "'nowhere.csv'", "No such file", "Check the path"),
     unfit("no known file", lambda: "data.xyz", "'data.xyz'", "cannot tell", "must end in .csv"),
     unfit("three dimensions", lambda: np.zeros((2, 2, 3)), "data", "n x 2 x 3", COLUMN),
-    unfit("two columns", lambda: np.zeros((3, 2)), "data", "n x 2", COLUMN),
+    unfit(
+        "two columns",
+        lambda: np.zeros((3, 2)),
+        "data",
+        "n x 2",
+        COLUMN,
+        "Give bounds with one low and one high per column",
+    ),
     unfit(
         "two named columns",
         lambda: pd.DataFrame({"a": [1.0], "b": [2.0]}),
@@ -266,7 +275,7 @@ DATA = [
         "datetime64",
         "Convert it first",
     ),
-    unfit("complex", lambda: np.array([1j]), "column", "complex128", "must hold numbers"),
+    unfit("complex", lambda: np.array([1j]), "column", "complex128", "must hold", "column.real"),
     unfit(
         "structured",
         lambda: np.zeros(3, dtype=[("a", float)]),
@@ -399,7 +408,7 @@ def test_a_ledger_of_the_wrong_kind_is_refused(statistic, wrong):
 
 @pytest.mark.parametrize("statistic", STATISTICS)
 def test_a_ledger_that_does_not_exist_is_not_made_by_a_release(statistic, books):
-    with pytest.raises(SpecError, match="Give cap="):
+    with pytest.raises(SpecError, match=r"Open it first.*kng\.Ledger\('new\.ledger', cap=1\)"):
         ask(statistic, RECORDS, ledger=books / "new.ledger")
     assert list(books.iterdir()) == []
 

@@ -27,6 +27,7 @@ TWO = Bounds((F(0), F(-1)), (F(10), F(1)))
         (ONE, ONE),
         (([0, -1], [10, 1]), TWO),
         (((0, -1), (10, 1)), TWO),
+        (([0, -1, 0], [10, 1, 9]), Bounds((*TWO.low, F(0)), (*TWO.high, F(9)))),
         ((np.array([0, -1]), np.array([10, 1])), TWO),
         (np.array([[0, -1], [10, 1]]), TWO),
         ({"a": (0, 10), "b": (-1, 1)}, Bounds(TWO.low, TWO.high, ("a", "b"))),
@@ -86,7 +87,53 @@ def test_widths_and_lengths(sides):
     bounds = Bounds(low, high)
     assert bounds.width == tuple(w for _, w in sides)
     assert len(bounds) == len(sides)
-    assert bounds_of((low, high)) == bounds
+    assert bounds_of((np.array(low), np.array(high))) == bounds
+    assert bounds_of(np.array([low, high])) == bounds
+
+
+BOTH = [(0, 1), (10, 20)]
+
+
+@pytest.mark.parametrize(
+    "stated", [BOTH, tuple(BOTH), [[0, 1], [10, 20]], ([0, 1], [10, 20]), [("0", 1), (10, "20")]]
+)
+def test_two_pairs_that_could_be_two_ends_are_refused_with_both_ways_to_write_them(stated):
+    with pytest.raises(SpecError, match=r"^bounds_X may be") as caught:
+        bounds_of(stated, "bounds_X")
+    message = str(caught.value)
+    assert "np.array([[0, 1], [10, 20]]) if these are lows, then highs" in message
+    assert "np.array([[0, 10], [1, 20]]) if they are pairs" in message
+    assert "{'age': (0, 120)}" in message
+
+
+def test_what_the_refusal_offers_is_read_as_it_says():
+    ends, pairs = bounds_of(np.array([[0, 1], [10, 20]])), bounds_of(np.array([[0, 10], [1, 20]]))
+    assert (ends.low, ends.high) == ((0, 1), (10, 20))
+    assert (pairs.low, pairs.high) == ((0, 10), (1, 20))
+    assert bounds_of((np.array([0, 1]), np.array([10, 20]))) == ends
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 5])
+def test_one_pair_per_column_is_no_form_whatever_their_number(columns):
+    with pytest.raises(SpecError, match="fit only as one pair per column") as caught:
+        bounds_of([(-1, 1)] * columns)
+    lows, highs = (", ".join([end] * min(columns, 3)) for end in ("-1", "1"))
+    dots = ", ..." if columns > 3 else ""
+    assert f"np.array([[{lows}{dots}], [{highs}{dots}]])" in str(caught.value)
+
+
+def test_two_readings_that_agree_are_no_fault():
+    assert bounds_of([(0, 1), (1, 2)]) == Bounds((F(0), F(1)), (F(1), F(2)))
+
+
+def test_an_array_of_pairs_is_told_to_turn_around():
+    with pytest.raises(SpecError, match=r"shape \(3, 2\).*bounds_X\.T"):
+        bounds_of(np.array([[0, 1], [0, 2], [0, 3]]), "bounds_X")
+
+
+def test_a_column_has_one_name():
+    with pytest.raises(SpecError, match=r"^bounds_X name a column twice"):
+        bounds_of({3: (0, 1), "3": (0, 2)}, "bounds_X")
 
 
 def test_bounds_are_fixed():

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -126,6 +127,13 @@ def test_garbage_is_no_release(text):
 
 WRONG: list[tuple[str, Any]] = [
     ("integers", ["x", 1]),
+    ("integers", [1.7, 2]),
+    ("integers", [1.0, 2]),
+    ("integers", [True, 2]),
+    ("integers", ["1", "2"]),
+    ("lattice", {"origin": ["0", "0"], "step": ["1", "1"], "last": [9.5, 9]}),
+    ("records_per_person", 1.5),
+    ("details", {"quantiles": [0.2, 0.8]}),
     ("integers", None),
     ("lattice", None),
     ("lattice", {"origin": ["0"], "step": ["1/0"], "last": [1]}),
@@ -152,7 +160,7 @@ def test_a_release_with_a_wrong_part_is_refused(name, wrong):
         Release.from_json(json.dumps({**raw, name: wrong}))
 
 
-@pytest.mark.parametrize("name", sorted({*json.loads(ORDINARY.to_json())} - {"units"}))
+@pytest.mark.parametrize("name", sorted(json.loads(ORDINARY.to_json())))
 def test_a_release_without_a_part_is_refused(name):
     raw = json.loads(ORDINARY.to_json())
     del raw[name]
@@ -186,6 +194,52 @@ def test_what_is_read_from_json_can_be_shown(name, part):
     assert Release.from_json(release.to_json()) == release
     assert repr(release)
     assert release._repr_html_()
+
+
+FITTED = (
+    kng.LinearRegression(
+        epsilon=1, bounds_X={"a, b": (0, 4), "c": (0, 4)}, bounds_y=(0, 4), random_state=1
+    )
+    .fit(pd.DataFrame({"a, b": [1.0, 2.0], "c": [3.0, 4.0]}), [1.0, 2.0])
+    .release_
+)
+
+
+@pytest.mark.parametrize("change", [{"units": None}, {"units": ...}], ids=["none", "removed"])
+def test_coefficients_without_their_units_are_refused(change):
+    # Their lattice is a standardised one: the numbers would be read as if they were the caller's.
+    raw = {**json.loads(FITTED.to_json()), **change}
+    with pytest.raises(SpecError):
+        Release.from_json(json.dumps({key: part for key, part in raw.items() if part is not ...}))
+
+
+def test_names_of_coefficients_are_a_list_and_shown_apart():
+    assert json.loads(FITTED.to_json())["details"]["coefficients"] == ["intercept", "a, b", "c"]
+    assert Release.from_json(FITTED.to_json()) == FITTED
+    (_, value), *rest = FITTED.rows()
+    assert value.startswith("intercept: ")
+    assert ", 'a, b': " in value
+    assert dict(rest)["coefficients"] == "intercept, 'a, b', c"
+    assert dict(rest)["bounds"] == "[0, 4] (3 times)"
+
+
+def test_names_in_a_receipt_of_the_first_versions_are_still_shown():
+    raw = json.loads(FITTED.to_json())
+    raw["details"]["coefficients"] = "intercept, a, c"
+    old = Release.from_json(json.dumps(raw))
+    assert old.details["coefficients"] == "intercept, a, c"
+    assert ", a: " in old.rows()[0][1]
+
+
+@pytest.mark.parametrize("name", ["x\ny", "a: 3", " a", "", "a,b"])
+def test_a_name_that_would_be_misread_is_shown_in_quotes(name):
+    release = kng.mean(
+        {name: [1.0], "c": [1.0]}, bounds={name: (0, 4), "c": (0, 5)}, epsilon=1, random_state=1
+    )
+    rows = dict(release.rows())
+    assert rows["mean"].startswith(f"{name!r}: ")
+    assert rows["bounds"] == f"{name!r} [0, 4], c [0, 5]"
+    assert "\n" not in rows["mean"]
 
 
 def test_deep_garbage_is_no_release():

@@ -27,7 +27,7 @@ def test_names_are_kept_and_shown(way):
     fitted = model(way).fit(X, y)
     assert fitted.feature_names_in_.tolist() == NAMES
     assert fitted.n_features_in_ == 3
-    assert fitted.release_.details["coefficients"] == "intercept, age, income, area"
+    assert fitted.release_.details["coefficients"] == ("intercept", *NAMES)
     first = repr(fitted.release_).splitlines()[0]
     assert all(f"{name}: " in first for name in ["intercept", *NAMES])
 
@@ -37,7 +37,7 @@ def test_an_array_has_numbered_names_on_the_receipt_only(way):
     X, y = frame()
     fitted = model(way).fit(X.to_numpy(), y)
     assert not hasattr(fitted, "feature_names_in_")
-    assert fitted.release_.details["coefficients"] == "intercept, x0, x1, x2"
+    assert fitted.release_.details["coefficients"] == ("intercept", "x0", "x1", "x2")
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -88,6 +88,24 @@ def test_names_that_do_not_match_are_refused_by_name(way, bounds, named, ledger)
     assert ledger.spent == 0
 
 
+@pytest.mark.parametrize(
+    ("bounds", "told"),
+    [
+        ({"age": (-1, 1), "income": (-1, 1)}, "bounds_X lack 'area', which X has."),
+        ({**BOUNDS, "height": (0, 2)}, "bounds_X name 'height', which X has not."),
+        (
+            {"Age": (-1, 1), "income": (-1, 1), "area": (-1, 1)},
+            "bounds_X name 'Age', which X has not; they lack 'age', which X has.",
+        ),
+    ],
+)
+def test_the_side_that_lacks_a_column_is_told(bounds, told):
+    with pytest.raises(kng.KngError) as caught:
+        model("linear", bounds_X=bounds).fit(*frame())
+    assert str(caught.value).startswith(told)
+    assert "Give bounds for each column of X and for no other." in str(caught.value)
+
+
 @pytest.mark.parametrize("way", EACH)
 def test_one_named_column_does_not_stand_for_all(way, ledger):
     # A single plain pair is spread over the columns; a single named one must not be.
@@ -99,14 +117,10 @@ def test_one_named_column_does_not_stand_for_all(way, ledger):
 
 
 @pytest.mark.parametrize("way", EACH)
-@pytest.mark.parametrize("X", ["array", "list", "numbered frame"])
+@pytest.mark.parametrize("X", ["array", "list"])
 def test_named_bounds_need_named_columns(way, X, ledger):
     data, y = frame()
-    given = {
-        "array": data.to_numpy(),
-        "list": data.to_numpy().tolist(),
-        "numbered frame": pd.DataFrame(data.to_numpy()),
-    }[X]
+    given = {"array": data.to_numpy(), "list": data.to_numpy().tolist()}[X]
     with pytest.raises(SchemaError, match="bounds_X"):
         model(way, bounds_X=BOUNDS, ledger=ledger).fit(given, y)
     assert ledger.spent == 0

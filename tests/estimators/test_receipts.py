@@ -123,7 +123,7 @@ def again(release: kng.Release) -> kng.Release:
 @pytest.mark.parametrize("intercept", [True, False])
 def test_json_gives_the_coefficients_back_exactly(way, intercept):
     X, y = table()
-    bounds: Any = (-1, 1) if not intercept else ([-1, 0.1], [1 / 3, 0.7])
+    bounds: Any = np.array([[-1, 0.1], [1 / 3, 0.7]]) if intercept else (-1, 1)
     fitted = model(way, bounds_X=bounds, fit_intercept=intercept).fit(X, y)
     read = again(fitted.release_)
     assert read == fitted.release_
@@ -186,3 +186,19 @@ def test_numbers_that_the_caller_stated_are_shown(way):
 def test_equal_receipts_are_one_member_of_a_set(way):
     one, other = (model(way, random_state=seed).fit(*table()).release_ for seed in (1, 2))
     assert len({one, again(one), other, again(other)}) == 2
+
+
+@pytest.mark.parametrize("way", ["quantile", "quantile exponential"])
+def test_the_receipt_of_a_quantile_names_its_bound_and_its_shift(way):
+    release = model(way, coef_bound="1.5", bounds_y=(-2, "2.5")).fit(*table()).release_
+    assert release.details["coef_bound"] == "1.5"
+    # 2**-13 of the range of y.
+    assert release.details["response"].endswith(f"shifted at random by up to {4.5 / 2**13}")
+    assert again(release) == release
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("n_max", "shown"), [(None, "private"), (99, "private, at most 99")])
+def test_a_limit_that_nobody_stated_is_not_shown(way, n_max, shown):
+    release = model(way, neighbours="add-remove", n_max=n_max).fit(*table()).release_
+    assert release.details["records"] == shown

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 import kng
 from kng.core.design import across, from_zero
+from kng.estimators.columns import Columns
 
 LOW, HIGH = np.array([0.0, 18.0]), np.array([10.0, 90.0])
 COEF = np.array([1.5, -0.3])
@@ -113,7 +114,7 @@ def test_symmetric_bounds_are_what_they_were(way):
     kind, options = WAYS[way]
     design = kind(
         bounds_X=([-3, 0], [3, 1]), bounds_y=(-2, 2), fit_intercept=False, **options
-    )._design(2)
+    )._design(Columns(2))
     three = Fraction(3)
     assert across(-three, three, 2**16) == from_zero(-three, three, 2**16)
     assert (design.records.bounds.low[0], design.records.bounds.high[0]) == (-3, 3)
@@ -128,7 +129,7 @@ def test_symmetric_bounds_are_what_they_were(way):
         ({"bounds_X": (0, 0)}, "low < high"),
         ({"bounds_X": ([0, 5], [1, 5])}, "low < high"),
         ({"bounds_X": (10**6, 10**6 + 1)}, "distance from 0"),
-        ({"bounds_X": ([0, 10**9], [1, 10**9 + 1])}, r"\(1000000000, 1000000001\)"),
+        ({"bounds_X": np.array([[0, 10**9], [1, 10**9 + 1]])}, r"\(1000000000, 1000000001\)"),
         ({"bounds_y": (0, 0)}, "low < high"),
     ],
     ids=str,

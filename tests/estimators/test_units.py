@@ -90,7 +90,7 @@ def test_without_an_intercept_there_is_none(way):
     assert fitted.intercept_ == 0.0
     assert fitted.coef_.shape == (3,)
     assert np.array_equal(fitted.release_.value, fitted.coef_)
-    assert fitted.release_.details["coefficients"] == "x0, x1, x2"
+    assert fitted.release_.details["coefficients"] == ("x0", "x1", "x2")
     assert fitted.predict(np.zeros((2, 3))).tolist() == [0.0, 0.0]
 
 

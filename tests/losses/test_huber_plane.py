@@ -14,6 +14,7 @@ from kng.core.bounds import Bounds
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
+from kng.core.protocols import EVERY
 from kng.data import open_regression
 from kng.domains import Box
 from kng.estimators.regression import encoded
@@ -36,7 +37,8 @@ def parts(columns: int, intercept: bool, far: Fraction, reach: int, step: Fracti
 def field_of(loss: HuberPlane, box: Box, answers: Lattice, x, y) -> HuberRecords:
     kernel = HuberRows(loss.design, answers)
     source = open_regression(np.array([x], float), np.array([y], float), loss.design.records)
-    ((rows, response),) = source.reduce(kernel)
+    table = source.collect(kernel, EVERY)
+    rows, response = table[:, :-1], table[:, -1]
     return HuberRecords(rows, response, float(kernel.threshold), "value", float(kernel.steps(box)))
 
 

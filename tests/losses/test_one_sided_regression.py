@@ -15,6 +15,7 @@ from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
+from kng.core.protocols import EVERY
 from kng.data import open_regression
 from kng.domains import Box
 from kng.estimators.regression import encoded
@@ -134,16 +135,10 @@ def test_products_are_those_of_the_clipped_records_measured_from_zero():
 
 def _integers(X: np.ndarray, y: np.ndarray, shape: Design) -> np.ndarray:
     class Rows:
-        def zero(self):
-            return []
+        def select(self, batch):
+            return batch
 
-        def partial(self, batch):
-            return [batch.copy()]
-
-        def merge(self, left, right):
-            return left + right
-
-    return np.concatenate(open_regression(X, y, shape.records).reduce(Rows()))
+    return open_regression(X, y, shape.records).collect(Rows(), EVERY)
 
 
 def test_hubers_sums_are_those_of_the_clipped_records_measured_from_zero():

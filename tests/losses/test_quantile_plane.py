@@ -15,6 +15,7 @@ from kng.core.design import Design
 from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove, ReplaceOne
+from kng.core.protocols import EVERY
 from kng.data import open_regression
 from kng.domains import Box
 from kng.estimators.regression import encoded
@@ -105,7 +106,8 @@ def test_the_value_of_one_record_is_bounded_and_the_bound_nearly_attained(tau, i
     losses = []
     for x, y in product((-1.0, 0.3, 1.0), (-1.0, 0.1, 1.0)):
         source = open_regression(np.array([[x]]), np.array([y]), plan.records)
-        ((rows, response),) = source.reduce(PlaneRows(plan, answers))
+        table = source.collect(PlaneRows(plan, answers), EVERY)
+        rows, response = table[:, :-1], table[:, -1]
         for theta in product(range(-2, 3), repeat=d):
             fitted = sum(Fraction(int(v)) * k for v, k in zip(rows[0], theta, strict=True))
             gap = (Fraction(int(response[0])) - fitted) * step / ENDS

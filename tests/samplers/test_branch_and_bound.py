@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from audit.oracle import PRECISION, ball
 from flint import arb, ctx
+from samplers.envelopes import envelope_of
 from samplers.laws import ALARM, p_value
 from samplers.tapes import enumerate_tapes
 
@@ -29,7 +30,13 @@ from kng.losses import QuantilePlane
 from kng.mechanisms import KNG, Exponential
 from kng.norms import InterceptSup, LInf
 from kng.release import certified
-from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound, envelope_of
+from kng.samplers import branch_and_bound
+from kng.samplers.branch_and_bound import (
+    BoxEnvelope,
+    BranchAndBound,
+    accepted_of,
+    covering,
+)
 from kng.samplers.chords import Chords
 
 HALF = Fraction(1, 2)
@@ -200,11 +207,18 @@ def test_degenerate_data_do_not_stall(n, dim):
     assert plan.domain.contains(BranchAndBound().draw(plan, field, SeededBits(1)))
 
 
+def boxes_made(plan: DensityPlan, field) -> int:
+    """Return how many boxes a draw takes: time and memory are in proportion to them."""
+    covers = covering(plan, field)
+    assert accepted_of(plan, covers, SeededBits(7)) is not None
+    return max(cover.boxes.made for cover in covers)
+
+
 @pytest.mark.parametrize("tau", [HALF, Fraction(9, 10)], ids=str)
-@pytest.mark.parametrize(("dim", "most"), [(2, 2000), (3, 20_000)])
+@pytest.mark.parametrize(("dim", "most"), [(2, 1024), (3, 4096)])
 @pytest.mark.parametrize("kind", ["uniform", "a plane", "two values"])
 def test_tied_records_take_no_more_boxes_than_others(dim, most, kind, tau):
-    """Answers to a questionnaire: yes or no, and eleven steps. Time is boxes, and these are few."""
+    """Answers to a questionnaire: yes or no, and eleven steps."""
     n, rng = 10_000, np.random.default_rng(4)
     X = rng.choice([-1.0, 1.0], (n, dim - 1))
     y = {
@@ -213,7 +227,34 @@ def test_tied_records_take_no_more_boxes_than_others(dim, most, kind, tau):
         "two values": rng.choice([-1.0, 1.0], n),
     }[kind]
     plan = plan_of(dim, 2**26, tau=tau, records=n)
-    assert len(envelope_of(plan, field_of(plan, X, y))._boxes) < most
+    assert boxes_made(plan, field_of(plan, X, y)) <= most
+
+
+@pytest.mark.parametrize("case", ["tau 0.9", "exponential"])
+def test_turns_of_boxes_and_attempts_do_not_change_the_law(case, monkeypatch):
+    """With one box at first, most draws end after several turns, each with other boxes."""
+    monkeypatch.setattr(branch_and_bound, "_BOXES", 1)
+    plan = plan_of(**CASES[case])
+    field = field_of(plan, *line_data(plan.domain.dim, 30))
+    gammas, bits = exponents(plan, field), SeededBits(8)
+    found, turns = [], []
+    for _ in range(800):
+        covers = covering(plan, field)
+        found.append(accepted_of(plan, covers, bits))
+        turns.append(covers[0].boxes.made)
+    assert len(set(turns)) > 1
+    assert p_value(found, law_of(gammas)) > ALARM
+    assert p_value(found, law_of(gammas, 1.6)) < ALARM
+
+
+def test_no_more_boxes_than_there_is_room_for(monkeypatch):
+    """Attempts go on with the boxes there are."""
+    monkeypatch.setattr(branch_and_bound, "_BOXES", 1)
+    plan = plan_of(2, 2**20, epsilon=8)
+    field = field_of(plan, *line_data(2, 30))
+    assert boxes_made(plan, field) > 16
+    monkeypatch.setattr(branch_and_bound, "_MANY", 16)
+    assert boxes_made(plan, field) == 16
 
 
 def test_six_coordinates_are_refused_and_told_what_would_serve():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from audit.oracle import PRECISION, ball
 from flint import arb, ctx
+from samplers.envelopes import envelope_of
 from samplers.laws import ALARM, p_value
 from samplers.tapes import enumerate_tapes
 
@@ -27,7 +28,7 @@ from kng.losses import GeometricMedian
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L2, LInf
 from kng.release import certified
-from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound, envelope_of
+from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound
 from kng.samplers.expansions import expand, width
 from kng.samplers.slices import Slices
 

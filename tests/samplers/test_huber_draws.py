@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from samplers.envelopes import envelope_of
 from samplers.laws import ALARM, p_value
 from samplers.test_curved import boxes_of, draws, exponents, law_of
 
@@ -24,7 +25,7 @@ from kng.losses import HuberPlane
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
 from kng.release import certified
-from kng.samplers.branch_and_bound import BranchAndBound, envelope_of
+from kng.samplers.branch_and_bound import BranchAndBound
 from kng.samplers.expansions import expand, width
 from kng.samplers.slices import Slices
 
@@ -99,7 +100,7 @@ def test_the_law_is_the_stated_one(case):
     plan = plan_of(**CASES[case])
     field = field_of(plan, 30)
     gammas = exponents(plan, field)
-    found = draws(envelope_of(plan, field), 3000)
+    found = draws(envelope_of(plan, field), 5000)
     assert p_value(found, law_of(gammas)) > ALARM
     assert p_value(found, law_of(gammas, 1.2)) < ALARM
 

@@ -5,6 +5,7 @@ Numbers stay text, so that the library reads them exactly and its own messages a
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -16,11 +17,14 @@ Ends = tuple[str, str]
 Value = TypeVar("Value")
 
 # Handed on under the same name, and only if given: the defaults are the library's.
-_SAME_NAME = ("mechanism", "norm", "neighbours", "n_max", "records_per_person")
+_SAME_NAME = (
+    *("mechanism", "norm", "sampler", "neighbours", "n_max", "records_per_person"),
+    *("coef_bound", "threshold"),
+)
 
 
 def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keyword arguments of a statistic; everything that the words alone can tell.
+    """Return the keyword arguments that every release takes; all that the words alone can tell.
 
     Parameters
     ----------
@@ -29,12 +33,7 @@ def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """
     if options["epsilon"] is None:
         raise SpecError("epsilon is missing; state what the release may cost, as in --epsilon 1.")
-    arguments = {
-        "epsilon": options["epsilon"],
-        "bounds": read_bounds(options["bounds"], options["column"]),
-        "granularity": read_setting("granularity", options["granularity"]),
-        "missing": read_setting("missing", options["missing"]),
-    }
+    arguments = {"epsilon": options["epsilon"]}
     arguments |= {name: options[name] for name in _SAME_NAME if options.get(name) is not None}
     if options["seed"] is not None:
         if options["ledger"] is not None:
@@ -46,6 +45,69 @@ def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
     if options["ledger"] is not None:
         arguments["ledger"] = open_ledger(options["ledger"])
     return arguments
+
+
+def read_statistic(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a statistic of columns takes beside: bounds, granularity and missing."""
+    return {
+        "bounds": read_bounds(options["bounds"], options["column"]),
+        "granularity": read_setting("granularity", options["granularity"]),
+        "missing": read_setting("missing", options["missing"]),
+    }
+
+
+def read_regression(options: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return what a regression takes beside, and the names of its covariates."""
+    target = options["target"]
+    if target is None:
+        raise SpecError("target is missing; name the column to predict, as in --target income.")
+    bounds = _named_bounds(options["bounds"])
+    covariates = _covariates(options["covariates"], bounds, target)
+    unused = [name for name in bounds if name not in (*covariates, target)]
+    if unused:
+        raise SpecError(
+            f"--bounds names {unused[0]!r}, which is neither the target nor one of --covariates. "
+            "Leave its bounds out, or name it."
+        )
+    arguments = {
+        "bounds_X": {name: bounds[name] for name in covariates},
+        "bounds_y": bounds.get(target),
+        "fit_intercept": not options["no_intercept"],
+    }
+    return arguments, covariates
+
+
+def _named_bounds(texts: Sequence[str]) -> dict[str, Ends]:
+    found = read_bounds(texts, None)
+    if not isinstance(found, dict):
+        raise SpecError(
+            "--bounds must name its column in a regression, as in --bounds age=0:120; give it once "
+            "for each covariate and once for the target."
+        )
+    return found
+
+
+def _covariates(text: str | None, bounds: Mapping[str, Ends], target: str) -> tuple[str, ...]:
+    """Read A,B,C as a line of CSV, as the file's own header is; or take what has bounds."""
+    if text is None:
+        covariates = tuple(name for name in bounds if name != target)
+    else:
+        covariates = tuple(name.strip() for name in next(csv.reader([text]), []))
+    if not any(covariates):
+        raise SpecError(
+            "covariates are missing; name them and their bounds, as in --covariates age "
+            "--bounds age=0:120."
+        )
+    if target in covariates:
+        raise SpecError(f"{target!r} is the target and cannot be a covariate too; leave it out.")
+    for name in covariates:
+        if covariates.count(name) > 1:
+            raise SpecError(f"--covariates names {name!r} twice; name it once.")
+        if name not in bounds:
+            raise SpecError(
+                f"covariate {name!r} has no bounds; state them, as in --bounds {name}=0:100."
+            )
+    return covariates
 
 
 def read_bounds(texts: Sequence[str], column: str | None) -> Ends | dict[str, Ends]:
@@ -82,9 +144,14 @@ def read_setting(option: str, texts: Sequence[str]) -> str | dict[str, str] | No
 
 
 def read_quantiles(texts: Sequence[str]) -> str | list[str]:
-    """Read --q: one is a number, several are a list."""
+    """Read --q, which must be there."""
     if not texts:
         raise SpecError("q is missing; state the quantile, as in --q 0.9.")
+    return one_or_several(texts)
+
+
+def one_or_several(texts: Sequence[str]) -> str | list[str]:
+    """Return one word as a number is given, several as a list."""
     return texts[0] if len(texts) == 1 else list(texts)
 
 

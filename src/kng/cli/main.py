@@ -14,8 +14,10 @@ import click
 
 from kng.cli.budget import budget
 from kng.cli.demo import demo
+from kng.cli.regression import huber, linear, quantreg
 from kng.cli.reproduce import reproduce
-from kng.cli.statistics import geometric_median, mean, median, quantile
+from kng.cli.statistics import geomedian, mean, median, quantile
+from kng.cli.wording import at_the_shell
 from kng.core.version import __version__
 
 OK, UNFORESEEN, ARGUMENT, BUDGET, DATA, LEDGER, CHARGED, INTERRUPTED = 0, 1, 2, 3, 4, 6, 70, 130
@@ -52,7 +54,10 @@ def commands() -> None:
     """
 
 
-for _command in (mean, quantile, median, geometric_median, budget, demo, reproduce):
+for _command in (
+    *(mean, quantile, median, geomedian, linear, huber, quantreg),
+    *(budget, demo, reproduce),
+):
     commands.add_command(_command)
 
 
@@ -95,7 +100,7 @@ def _explain(error: Exception) -> int:
         (KngError, ARGUMENT),
     ):
         if isinstance(error, kind):
-            _say(str(error))
+            _say(at_the_shell(str(error)))
             return code
     _say(
         "Sorry, kng stopped for a reason that it did not foresee. No detail is shown, because it "

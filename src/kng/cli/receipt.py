@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import click
 
@@ -59,6 +61,15 @@ class ReceiptFile(AbstractContextManager["ReceiptFile"]):
             self._written = False  # what the disk did not take is no receipt
         if not self._written:
             self.path.unlink(missing_ok=True)
+
+
+def hand_over(
+    compute: Callable[[], Release], options: Mapping[str, Any], ledger: Ledger | None
+) -> None:
+    """Make room for the receipt, release, and deliver."""
+    out = options["out"]
+    with nullcontext() if out is None else ReceiptFile(out) as file:
+        deliver(compute(), as_json=options["as_json"], file=file, ledger=ledger)
 
 
 def deliver(

@@ -1,75 +1,43 @@
-"""``kng mean``, ``kng quantile``, ``kng median`` and ``kng geometric-median``."""
+"""``kng mean``, ``kng quantile``, ``kng median`` and ``kng geomedian``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-Command = Callable[..., None]
+from kng.cli.options import DATA, EPSILON, PROMISE, SAMPLER, option, with_options
 
-# Every option is text: the library reads numbers exactly and says what is wrong with them.
-_SHARED = (
-    click.argument("data", metavar="DATA"),
-    click.option(
-        "--epsilon", metavar="NUMBER", help="What the release may cost: 1, 0.5 or 1/3. Required."
-    ),
-    click.option(
+if TYPE_CHECKING:
+    import kng
+
+_shared = with_options(
+    DATA,
+    EPSILON,
+    option(
         "--bounds",
         multiple=True,
         metavar="[COLUMN=]LOW:HIGH",
         help="Public range of a record, never read from the data. Records outside are clipped. "
         "Required.",
     ),
-    click.option("--column", metavar="NAME", help="The column that --bounds LOW:HIGH is about."),
-    click.option(
+    option("--column", metavar="NAME", help="The column that --bounds LOW:HIGH is about."),
+    option(
         "--granularity",
         multiple=True,
         metavar="[COLUMN=]STEP",
         help="Public step of the data and of the answer: 1 for whole years, 0.01 for cents.",
     ),
-    click.option(
+    option(
         "--missing",
         multiple=True,
         metavar="[COLUMN=]VALUE",
         help="What an empty or unreadable cell counts as; the middle of the bounds unless given.",
     ),
-    click.option(
-        "--mechanism", metavar="NAME", help="auto, kng or exponential; mean: also k-norm."
-    ),
-    click.option(
-        "--neighbours",
-        metavar="NAME",
-        help="replace-one: the number of records is public (default). add-remove: it is private.",
-    ),
-    click.option(
-        "--n-max", metavar="COUNT", help="With add-remove: a public bound on the number of records."
-    ),
-    click.option(
-        "--records-per-person",
-        metavar="COUNT",
-        help="How many records one person may have; the promise is then per person (default 1).",
-    ),
-    click.option(
-        "--ledger",
-        metavar="FILE",
-        help="Budget to charge before the data are read; see kng budget create.",
-    ),
-    click.option(
-        "--seed",
-        metavar="NUMBER",
-        help="Make the answer repeatable: a simulation, not to be published, that no ledger books.",
-    ),
-    click.option("--json", "as_json", is_flag=True, help="Print the receipt as JSON."),
-    click.option("--out", metavar="FILE", help="Write the receipt as JSON to a new file."),
+    option("--mechanism", metavar="NAME", help="auto, kng or exponential; mean: also k-norm."),
+    *PROMISE,
 )
-
-
-def _shared(command: Command) -> Command:
-    for decorate in reversed(_SHARED):
-        command = decorate(command)
-    return command
 
 
 @click.command(
@@ -117,10 +85,10 @@ def median(**options: Any) -> None:
 
 
 @click.command(
-    "geometric-median",
-    epilog="\b\nkng geometric-median homes.csv --bounds x=0:50 --bounds y=0:50 --epsilon 1",
+    epilog="\b\nkng geomedian homes.csv --bounds x=0:50 --bounds y=0:50 --epsilon 1",
 )
 @_shared
+@SAMPLER
 @click.option(
     "--scale",
     multiple=True,
@@ -128,7 +96,7 @@ def median(**options: Any) -> None:
     help="What counts as one unit of distance in each column, or the word bounds: the range of "
     "each. Without it all columns are in one unit.",
 )
-def geometric_median(scale: tuple[str, ...], **options: Any) -> None:
+def geomedian(scale: tuple[str, ...], **options: Any) -> None:
     """Release a private geometric median of two to five columns.
 
     DATA is a CSV file. Its first line names the columns and is public.
@@ -142,21 +110,16 @@ def _release(
     q: tuple[str, ...] | None = None,
     scale: tuple[str, ...] = (),
 ) -> None:
-    """Read the words, reserve the receipt's file, release, hand over."""
+    """Read the words and release a statistic of the file."""
     # Imported here: `kng --help` should not wait for NumPy and FLINT.
-    from contextlib import nullcontext
-
     import kng
-    from kng.cli.arguments import read_options, read_quantiles, read_setting
-    from kng.cli.receipt import ReceiptFile, deliver
+    from kng.cli.arguments import read_options, read_quantiles, read_setting, read_statistic
+    from kng.cli.receipt import hand_over
 
-    arguments = read_options(options)
+    arguments = {**read_options(options), **read_statistic(options)}
     if q is not None:
         arguments["q"] = read_quantiles(q)
     if scale:
         arguments["scale"] = read_setting("scale", scale)
     compute: Callable[..., kng.Release] = getattr(kng, statistic)
-    out = options["out"]
-    with nullcontext() if out is None else ReceiptFile(out) as file:
-        release = compute(options["data"], **arguments)
-        deliver(release, as_json=options["as_json"], file=file, ledger=arguments.get("ledger"))
+    hand_over(lambda: compute(options["data"], **arguments), options, arguments.get("ledger"))

@@ -34,9 +34,10 @@ class Bounds:
 
 
 def bounds_of(value: Any, name: str = "bounds") -> Bounds:
-    """Read bounds as a pair of numbers, a pair of arrays, or ``{column: (low, high)}``.
+    """Read bounds as (low, high), numbers or one array per end, or ``{column: (low, high)}``.
 
-    ``name`` is the argument's name, for the messages.
+    One pair per column is not a form: two of them look like two ends, and clipping to the wrong
+    box would be paid for. ``name`` is the argument's name, for the messages.
     """
     if value is None:
         raise SpecError(
@@ -52,11 +53,56 @@ def bounds_of(value: Any, name: str = "bounds") -> Bounds:
         lows = tuple(exact(pair[0], f"{name} low") for pair in pairs)
         highs = tuple(exact(pair[1], f"{name} high") for pair in pairs)
         _check(lows, highs, name)
-        return Bounds(lows, highs, tuple(str(column) for column in value))
+        return Bounds(lows, highs, _named(value, name))
+    _refuse_pairs(value, name)
     low, high = _pair(value, name)
     lows, highs = _ends(low, f"{name} low"), _ends(high, f"{name} high")
     _check(lows, highs, name)
     return Bounds(lows, highs)
+
+
+def _named(value: Mapping[Any, Any], name: str) -> tuple[str, ...]:
+    """Return the columns as text, which is how the data are asked for them."""
+    columns = tuple(str(column) for column in value)
+    if len(set(columns)) < len(columns):
+        raise SpecError(f"{name} name a column twice, once as text and once not; name it once.")
+    return columns
+
+
+def _refuse_pairs(value: Any, name: str) -> None:
+    """Refuse one (low, high) per column, and what might be meant so.
+
+    Two lists of two numbers are read as (lows, highs) only where they cannot be two pairs, or
+    where both readings agree. NumPy arrays are always read as (lows, highs).
+    """
+    if not _plain(value) or not value or not all(_plain(item) and len(item) == 2 for item in value):
+        return
+    numbers = [[exact(end, name) for end in item] for item in value]
+    if any(low >= high for low, high in numbers):
+        return
+    turned = [list(ends) for ends in zip(*numbers, strict=True)]
+    if turned == numbers:
+        return
+    if len(numbers) == 2 and all(a < b for a, b in turned):
+        raise SpecError(
+            f"{name} may be (lows, highs) or one (low, high) per column, and both would fit. Write "
+            f"{_array(numbers)} if these are lows, then highs, and {_array(turned)} if they are "
+            "pairs; or name columns, as in {'age': (0, 120)}."
+        )
+    raise SpecError(
+        f"{name} must be (lows, highs), one array per end and low < high; these fit only as one "
+        f"pair per column. Write {_array(turned)}, or name columns, as in {{'age': (0, 120)}}."
+    )
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+
+
+def _array(rows: list[list[Fraction]]) -> str:
+    """Write lows and highs as they are to be given; the first columns are enough to see how."""
+    some = [", ".join([*map(show, row[:3]), *["..."][: len(row) > 3]]) for row in rows]
+    return f"np.array([[{'], ['.join(some)}]])"
 
 
 def _check(lows: tuple[Fraction, ...], highs: tuple[Fraction, ...], name: str) -> None:
@@ -77,6 +123,11 @@ def _pair(value: Any, name: str) -> tuple[Any, Any]:
         raise SpecTypeError(
             f"{name} must be a pair (low, high), got {type(value).__name__}. For example (0, 100)."
         )
+    if isinstance(value, np.ndarray) and value.ndim == 2 and len(value) != 2:
+        raise SpecError(
+            f"{name} must be a pair (low, high), numbers or one array per end; got an array of "
+            f"shape {value.shape}. Lows come first, then highs: give its transpose, {name}.T."
+        )
     if len(value) != 2:
         raise SpecError(f"{name} must be a pair (low, high), got {len(value)} values.")
     return value[0], value[1]
@@ -85,6 +136,6 @@ def _pair(value: Any, name: str) -> tuple[Any, Any]:
 def _ends(value: Any, name: str) -> tuple[Fraction, ...]:
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
+    if _plain(value):
         return tuple(exact(item, name) for item in value)
     return (exact(value, name),)

@@ -94,12 +94,13 @@ def each_column(value: Any, name: str, bounds: Bounds) -> list[Any]:
     """Spread one number over the columns, or check that there is one per column."""
     columns = len(bounds)
     if isinstance(value, dict):
-        if bounds.columns is None or set(value) != set(bounds.columns):
+        named = {str(column): item for column, item in value.items()}
+        if bounds.columns is None or set(named) != set(bounds.columns):
             raise SpecError(
                 f"{name} must name the same columns as the bounds, got "
                 f"{', '.join(map(repr, value))}."
             )
-        return [value[column] for column in bounds.columns]
+        return [named[column] for column in bounds.columns]
     if isinstance(value, np.ndarray) and value.ndim:
         value = value.tolist()
     if isinstance(value, list | tuple):

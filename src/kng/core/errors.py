@@ -7,7 +7,8 @@ KngError
 ├── SchemaError        (ValueError)   a column is missing (public facts only)
 ├── BudgetError                       the ledger refuses; carries requested and remaining
 ├── LedgerError                       the ledger file is not one, or was tampered with
-└── PrivateZoneError                  something failed after the charge; carries no detail
+├── PrivateZoneError                  something failed after the charge; carries no detail
+└── Unfitted           (ValueError)   a model without coefficients; `kng.estimators.unfitted`
 """
 
 from __future__ import annotations

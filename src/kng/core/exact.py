@@ -15,8 +15,8 @@ from kng.core.errors import SpecError, SpecTypeError
 
 _MOST_DIGITS = 300
 _OUT_OF_RANGE = (
-    "{name} must be 0 or lie between 1e-300 and 1e300 in size, which float64 can hold. "
-    "Use other units."
+    "{name} must lie between 1e-300 and 1e300 in size, which float64 can hold. Give a number of "
+    "ordinary size, in other units if need be."
 )
 
 

@@ -57,6 +57,10 @@ class ReplaceOne:
         whole(self.n, "n", 1)
 
 
+# More records than any table has; nobody has stated it, so no receipt shows it.
+_UNSTATED = 2**40
+
+
 @dataclass(frozen=True, slots=True)
 class AddRemove:
     """Neighbours differ by the presence of one record; the number of records is private.
@@ -65,11 +69,16 @@ class AddRemove:
     privacy: sums are integers of any length, so a larger file is still protected.
     """
 
-    n_max: int = 2**40
+    n_max: int = _UNSTATED
     name: ClassVar[str] = "add-remove"
 
     def __post_init__(self) -> None:
         whole(self.n_max, "n_max", 1)
+
+    @property
+    def stated(self) -> int | None:
+        """What the caller has said about the number of records, if anything."""
+        return None if self.n_max == _UNSTATED else self.n_max
 
 
 Neighbours = ReplaceOne | AddRemove
@@ -97,9 +106,9 @@ class PrivacyUnit:
 class PrivacyEvent:
     """What one release costs; all a ledger needs to know.
 
-    ``width`` bounds the range of the privacy loss: epsilon for KNG and the exponential
-    mechanism (a bounded-range mechanism), 2 epsilon for additive noise. Composition by
-    concentrated privacy starts from it: rho = width**2 / 8.
+    ``width`` bounds the range of the privacy loss, given random numbers that no record decides:
+    epsilon for KNG and the exponential mechanism (a bounded-range mechanism), 2 epsilon for
+    additive noise. Composition by concentrated privacy starts from it: rho = width**2 / 8.
     """
 
     epsilon: Fraction

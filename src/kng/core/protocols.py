@@ -29,6 +29,10 @@ State = TypeVar("State")
 # Rows of records as whole numbers. They are carried as float64, which holds integers up to 2**53
 # exactly and lets sums and products run at full speed; Encoding keeps them at 2**44 or less.
 Integers = NDArray[np.float64]
+# The same, in whatever type holds them.
+Rows = NDArray[Any]
+# A limit beyond any number of records.
+EVERY = 2**62
 Point = tuple[int, ...]
 
 
@@ -49,10 +53,10 @@ class Kernel(Protocol[State]):
 
 
 class Selection(Protocol):
-    """Which records to bring home; picklable."""
+    """Which records to bring home, and in which form; picklable."""
 
-    def select(self, batch: Integers) -> Integers:
-        """Return the rows of the batch that are wanted."""
+    def select(self, batch: Integers) -> Rows:
+        """Return the rows of the batch that are wanted, each made from its own record."""
         ...
 
 
@@ -67,8 +71,8 @@ class Source(Protocol):
         """Run a kernel over all records."""
         ...
 
-    def collect(self, selection: Selection, limit: int) -> Integers:
-        """Bring home the selected rows, at most ``limit`` of them."""
+    def collect(self, selection: Selection, limit: int) -> Rows:
+        """Bring home the selected rows, at most ``limit`` of them, in the order they stand in."""
         ...
 
 

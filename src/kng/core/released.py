@@ -20,6 +20,9 @@ from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 
 _FORMAT = "kng-release-1"
 
+# A public fact: a text, or a list of texts such as the names of coefficients.
+Fact = str | tuple[str, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Release:
@@ -47,7 +50,7 @@ class Release:
     sampler: str
     bounds: Bounds
     assumptions: tuple[Assumption, ...]
-    details: Mapping[str, str] = field(hash=False)
+    details: Mapping[str, Fact] = field(hash=False)
     version: str
     units: AffineMap | None = None
 
@@ -139,19 +142,24 @@ class Release:
     def _from_mapping(cls, raw: Mapping[str, Any]) -> Release:
         if raw["format"] != _FORMAT:
             raise SpecError(f"unknown release format {raw['format']!r}; expected {_FORMAT!r}.")
-        columns, units = raw["bounds"]["columns"], raw.get("units")
+        columns, units = raw["bounds"]["columns"], raw["units"]
         texts = ("statistic", "mechanism", "sampler", "neighbours", "version")
         named = [raw[name] for name in texts] + list(columns or [])
-        facts = raw["details"]
-        if not all(isinstance(text, str) for text in [*named, *facts.keys(), *facts.values()]):
+        facts = {
+            label: tuple(fact) if isinstance(fact, list) else fact
+            for label, fact in raw["details"].items()
+        }
+        for fact in facts.values():
+            named += fact if isinstance(fact, tuple) else [fact]
+        if not all(isinstance(text, str) for text in [*named, *facts]):
             raise SpecError("this release holds something other than text where text belongs.")
         release = cls(
             statistic=raw["statistic"],
-            integers=tuple(int(k) for k in raw["integers"]),
+            integers=_wholes(raw["integers"]),
             lattice=Lattice(
                 _fractions(raw["lattice"]["origin"]),
                 _fractions(raw["lattice"]["step"]),
-                tuple(int(k) for k in raw["lattice"]["last"]),
+                _wholes(raw["lattice"]["last"]),
             ),
             scalar=not isinstance(raw["value"], list),
             event=PrivacyEvent(
@@ -159,7 +167,7 @@ class Release:
                 width=Fraction(raw["loss_range"]),
                 mechanism=raw["mechanism"],
                 neighbours=raw["neighbours"],
-                records_per_person=int(raw["records_per_person"]),
+                records_per_person=_wholes([raw["records_per_person"]])[0],
                 guarantee=Guarantee(raw["guarantee"]),
             ),
             sampler=raw["sampler"],
@@ -169,7 +177,7 @@ class Release:
                 None if columns is None else tuple(columns),
             ),
             assumptions=tuple(Assumption(item) for item in raw["assumptions"]),
-            details=dict(raw["details"]),
+            details=facts,
             version=raw["version"],
             units=None
             if units is None
@@ -188,7 +196,9 @@ class Release:
         fits = len(sizes) == 1 and (columns is None or len(columns) == len(self.bounds))
         inside = self.lattice.clamp(self.integers) == self.integers if fits else False
         single = len(self.exact_value) == 1 if fits else False
-        if not (fits and inside and (single or not self.scalar)):
+        # Coefficients live on a standardised lattice: without the map they would be misread.
+        mapped = "coefficients" not in self.details or self.units is not None
+        if not (fits and inside and mapped and (single or not self.scalar)):
             raise SpecError("this release does not fit together; it was changed or cut.")
 
     def rows(self) -> list[tuple[str, str]]:
@@ -205,19 +215,23 @@ class Release:
             ("guarantee", f"{self.guarantee.value}  ({_TIERS[self.guarantee]})"),
             ("drawn by", f"{self.mechanism} mechanism, {self.sampler} sampler"),
             ("bounds", self._bounds()),
-            *self.details.items(),
+            *((label, _text(fact)) for label, fact in self.details.items()),
             *((f"assumes {a.value}", a.meaning) for a in self.assumptions),
             ("version", f"kng {self.version}"),
         ]
 
     def _shown(self) -> str:
-        listed = self.details.get("quantiles") or self.details.get("coefficients")
-        names = listed or self.bounds.columns
+        names = self.details.get("quantiles") or self.details.get("coefficients")
         values = [f"{float(number):.10g}" for number in self.exact_value]
-        labels = names.split(", ") if isinstance(names, str) else names
+        labels: Sequence[str] | None = self.bounds.columns
+        if names:
+            # Quantiles are one text, and so were coefficients in receipts of the first versions.
+            labels = names.split(", ") if isinstance(names, str) else names
         if self.scalar or labels is None or len(labels) != len(values):
             return ", ".join(values)
-        return ", ".join(f"{label}: {value}" for label, value in zip(labels, values, strict=True))
+        return ", ".join(
+            f"{_name(label)}: {value}" for label, value in zip(labels, values, strict=True)
+        )
 
     def _bounds(self) -> str:
         pairs = [
@@ -226,7 +240,10 @@ class Release:
         ]
         if self.bounds.columns is None or len(set(pairs)) == 1 < len(pairs):
             return listed(pairs)
-        return ", ".join(f"{c} {p}" for c, p in zip(self.bounds.columns, pairs, strict=True))
+        return ", ".join(
+            f"{_name(column)} {pair}"
+            for column, pair in zip(self.bounds.columns, pairs, strict=True)
+        )
 
     def __repr__(self) -> str:
         rows = self.rows()
@@ -254,6 +271,23 @@ _TIERS = {
     Guarantee.APPROXIMATE: "a Markov chain; no certificate",
     Guarantee.SIMULATION: "seeded and therefore repeatable; do not publish",
 }
+
+
+def _name(text: str) -> str:
+    """Write a name for people: in quotes where a list of names would be misread without."""
+    plain = text.isprintable() and text == text.strip() and not set(text) & {",", ":"}
+    return text if text and plain else repr(text)
+
+
+def _text(fact: Fact) -> str:
+    return fact if isinstance(fact, str) else ", ".join(map(_name, fact))
+
+
+def _wholes(numbers: Sequence[Any]) -> tuple[int, ...]:
+    """Return whole numbers as they are; anything else would be cut to one."""
+    if not all(type(number) is int for number in numbers):
+        raise SpecError("this release holds something other than a whole number where one belongs.")
+    return tuple(numbers)
 
 
 def _texts(numbers: Sequence[Fraction]) -> list[str]:

@@ -28,6 +28,8 @@ BETA = Fraction(1, 2**40)
 # kappa <= 2**-40 < 1e-12, so that the range of the privacy loss grows by less than 1e-11.
 KAPPA = Fraction(1, 2**40)
 EXTRA_RANGE = Fraction(1, 10**11)
+# Powers up to this many bits are computed as they are.
+_LONGEST = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Smoothing:
     @property
     def phi(self) -> Fraction:
         """Upper bound on the error of the draw at any point; exp(-1) < 3/8 makes it rational."""
-        return self.miss**self.attempts + self.points * Fraction(3, 8) ** self.depth
+        return _power(self.miss, self.attempts) + self.points * Fraction(3, 8) ** self.depth
 
     @property
     def kappa(self) -> Fraction:
@@ -67,13 +69,23 @@ def smoothing(points: int, epsilon: Fraction, miss: Fraction) -> Smoothing:
     return result
 
 
+def _power(base: Fraction, k: int) -> Fraction:
+    """Return base**k, or a bound on it where that would be a very long number.
+
+    (1 - a)**k  <=  exp(-a k)  <=  (3/8)**floor(a k)
+    """
+    if k * base.denominator.bit_length() <= _LONGEST:
+        return base**k
+    return Fraction(3, 8) ** int((1 - base) * k)
+
+
 def _power_below(base: Fraction, target: Fraction) -> int:
-    """Return a small k with ``base**k <= target``."""
+    """Return a small k with ``_power(base, k) <= target``."""
     high = 1
-    while base**high > target:
+    while _power(base, high) > target:
         high *= 2
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if base**middle <= target else (middle, high)
+        low, high = (low, middle) if _power(base, middle) <= target else (middle, high)
     return high

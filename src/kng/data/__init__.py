@@ -1,7 +1,16 @@
 """Where records live, and the one door through which they enter."""
 
-from kng.data.csv import CsvSource
-from kng.data.memory import MemorySource
-from kng.data.source import open_regression, open_source
+from kng.data.csv import CsvSource, header_of
+from kng.data.memory import MemorySource, covariates_of
+from kng.data.source import file_of, open_columns, open_regression, open_source
 
-__all__ = ["CsvSource", "MemorySource", "open_regression", "open_source"]
+__all__ = [
+    "CsvSource",
+    "MemorySource",
+    "covariates_of",
+    "file_of",
+    "header_of",
+    "open_columns",
+    "open_regression",
+    "open_source",
+]

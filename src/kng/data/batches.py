@@ -10,7 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from kng.core.protocols import Integers, Kernel, Selection, State
+from kng.core.encoding import Encoding
+from kng.core.protocols import Integers, Kernel, Rows, Selection, State
 
 Batches = Iterator[Integers]
 
@@ -22,6 +23,8 @@ class BatchSource(Protocol):
     result; how many streams there are depends on the table's public shape alone, so neither do
     sums in real arithmetic change from machine to machine.
     """
+
+    _encoding: Encoding
 
     def batches(self) -> Batches:
         """Yield every record once; a batch lives until the next one."""
@@ -52,11 +55,12 @@ class BatchSource(Protocol):
             ]
         return functools.reduce(kernel.merge, [future.result() for future in futures])
 
-    def collect(self, selection: Selection, limit: int) -> Integers:
-        """Bring home the selected rows, at most ``limit`` of them."""
-        parts: list[Integers] = []
+    def collect(self, selection: Selection, limit: int) -> Rows:
+        """Bring home the selected rows, at most ``limit`` of them, in the order they stand in."""
+        parts = [selection.select(np.empty((0, len(self._encoding))))]
         for batch in self.batches():
-            # A selection may return a view of the batch, which the next batch overwrites.
-            parts.append(selection.select(batch)[:limit].copy())
-            limit -= len(parts[-1])
-        return np.concatenate(parts) if parts else np.empty((0, 1))
+            rows = selection.select(batch)[:limit]
+            # A view of the batch would be overwritten by the next one.
+            parts.append(rows.copy() if np.may_share_memory(rows, batch) else rows)
+            limit -= len(rows)
+        return np.concatenate(parts)

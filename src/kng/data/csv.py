@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -24,19 +24,23 @@ _LIMIT = Lock()
 class CsvSource(BatchSource):
     """One record a row, columns named by the first row.
 
-    Opening reads the header only. Blank lines are not records; a row that ends early is missing
-    what it lacks; bytes that are not UTF-8 are not numbers.
+    ``columns`` are those of the encoding, in its order; its bounds may name them instead. Opening
+    reads the header only. Blank lines are not records; a row that ends early is missing what it
+    lacks; bytes that are not UTF-8 are not numbers.
     """
 
-    def __init__(self, path: str | Path, encoding: Encoding) -> None:
+    def __init__(
+        self, path: str | Path, encoding: Encoding, columns: Sequence[str] | None = None
+    ) -> None:
         self._path, self._encoding = Path(path), encoding
         header = header_of(self._path)
-        names = encoding.bounds.columns
+        names = encoding.bounds.columns if columns is None else tuple(columns)
         if names is None:
             if len(header) != len(encoding):
                 raise SchemaError(
                     f"{self._path.name} has {len(header)} columns ({', '.join(header)}), the "
-                    f"bounds describe {len(encoding)}. Name the column to use."
+                    f"bounds describe {len(encoding)}. Name the columns to use, as in "
+                    f"bounds={{{header[0]!r}: (0, 100)}}."
                 )
             names = tuple(header)
         absent = [name for name in names if name not in header]

@@ -14,6 +14,14 @@ from kng.core.errors import SchemaError
 from kng.data.batches import Batches, BatchSource
 from kng.data.ingest import Floats, Ingest, numbers, rows_of
 
+# What turns a kind of column into numbers, by NumPy's letter for it.
+_CONVERSIONS = {
+    "c": "column.real",
+    "M": "(column - start) / np.timedelta64(1, 'D')",
+    "m": "column / np.timedelta64(1, 'D')",
+    "V": "column['name'] for one field of a structured array",
+}
+
 
 class MemorySource(BatchSource):
     """Records held by the caller, read in batches and never copied whole.
@@ -66,6 +74,18 @@ class MemorySource(BatchSource):
             yield ingest(*(part.block(rows) for part in self._parts))
 
 
+def covariates_of(data: Any, width: int) -> Floats:
+    """Return covariates as float64, each cell read as a record's is; what is missing is NaN.
+
+    For predictions, which nothing is charged for: the result stays with whoever holds the data.
+    """
+    parts = _layout(data, None, width)
+    rows = slice(0, len(parts[0].cells))
+    first, *rest = (part.block(rows) for part in parts)
+    # Column after column, as a data frame holds them.
+    return np.concatenate([first.T, *(block.T for block in rest)]).T if rest else first
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A column of cells, or a table of ``width`` > 1 columns."""
@@ -87,6 +107,10 @@ def _layout(data: Any, names: tuple[str, ...] | None, width: int) -> list[Part]:
     """Return the data as columns, or as one table of rows."""
     # Asked of the type: a series answers for the labels of its records as well.
     if isinstance(data, Mapping) or hasattr(type(data), "columns"):
+        if not hasattr(type(data), "__len__"):
+            raise SchemaError(
+                f"data must be a table in memory, got {type(data).__name__}. Collect it first."
+            )
         return [_part(column, 1) for column in _named(data, names, width)]
     if names is not None:
         raise SchemaError(
@@ -153,15 +177,18 @@ def _array(data: np.ndarray[Any, Any], width: int) -> Part:
             f"the data have one column, the bounds describe {width}. "
             "Give one row per record and one column per bound."
         )
+    remedy = "bounds with one low and one high per column" if data.ndim == 2 else "a flat table"
     raise SchemaError(
         f"data must have one row per record and {width} column{'s'[: width > 1]}, as the bounds "
-        f"do; got an array of shape {' x '.join(map(str, ('n', *data.shape[1:])))}."
+        f"do; got an array of shape {' x '.join(map(str, ('n', *data.shape[1:])))}. Give {remedy}."
     )
 
 
 def _cells(data: Any) -> Any:
     """Return an array or a list; the kind of a column is public, so a wrong one may be named."""
-    if hasattr(data, "to_numpy"):
+    if hasattr(data, "to_pylist"):
+        data = np.asarray(data)  # Arrow's own to_numpy raises where an array has nulls
+    elif hasattr(data, "to_numpy"):
         data = data.to_numpy()
     if isinstance(data, np.ma.MaskedArray):
         # Cell by cell through objects: a conversion of the whole array would raise on content.
@@ -171,6 +198,6 @@ def _cells(data: Any) -> Any:
     if isinstance(data, np.ndarray) and data.dtype.kind not in "fiubOUST":
         raise SchemaError(
             f"a column must hold numbers, got {data.dtype}. Convert it first, as in "
-            "(column - start) / np.timedelta64(1, 'D')."
+            f"{_CONVERSIONS.get(data.dtype.kind, 'column.astype(float)')}."
         )
     return data

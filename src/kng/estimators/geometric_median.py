@@ -12,7 +12,7 @@ from kng.core.exact import listed, positive, show
 from kng.core.lattice import power_of_two_below
 from kng.core.problem import Problem
 from kng.core.released import Release
-from kng.data import open_source
+from kng.data import file_of, header_of, open_source
 from kng.domains import Box
 from kng.estimators.request import details, one_of, request_of
 from kng.losses import GeometricMedian
@@ -51,7 +51,7 @@ def geometric_median(
     ----------
     data : array, list, data frame, or path of a CSV file
         One row per record, two columns or more.
-    bounds : (low, high), a pair of arrays, or {column: (low, high)}
+    bounds : (low, high), numbers or one array per end, or {column: (low, high)}
         Public range of a record. Records outside are clipped. One pair of numbers serves all
         columns of an array or a data frame.
     epsilon : number
@@ -124,9 +124,13 @@ def _each_column(box: Bounds, data: Any) -> Bounds:
     if len(box) == 1 and box.columns is None and len(shape) == 2 and shape[1] > 1:
         box = Bounds(box.low * shape[1], box.high * shape[1])
     if len(box) < 2:
+        # Data that are not there are what the caller should hear of first.
+        path = file_of(data)
+        if path is not None:
+            header_of(path)
         raise SpecError(
             "a geometric median is of two columns or more, the bounds describe one. Give bounds "
-            "as a pair of arrays or {column: (low, high)}; for one column use kng.median."
+            "as {column: (low, high)} or one array per end; for one column use kng.median."
         )
     return box
 
@@ -144,20 +148,26 @@ def _encoding(box: Bounds, units: list[Fraction], granularity: Any, missing: Any
     """Give all columns the same step, in units of distance."""
     ranges = [width / unit for width, unit in zip(box.width, units, strict=True)]
     if granularity is not None:
-        step, fewest = positive(granularity, "granularity"), 1
+        step = positive(granularity, "granularity")
         if max(ranges) / step >= 2 ** (_BITS + 1):
             raise SpecError(
                 f"granularity {show(step)} cuts a column into 2**25 steps or more; give a larger "
                 "one."
             )
+        if step > min(ranges):
+            raise SpecError(
+                f"granularity must not exceed the range of a column, got {show(step)} for a range "
+                f"of {show(min(ranges))}, both in units of scale. Give a smaller one, or another "
+                "scale."
+            )
     else:
-        step, fewest = power_of_two_below(max(ranges)) / 2**_BITS, _FEWEST
-    if min(ranges) < fewest * step:
-        raise SpecError(
-            "the columns' ranges are too different for distances in one unit: the widest is "
-            f"{show(max(ranges))}, the narrowest {show(min(ranges))}. Give scale, one unit of "
-            "distance per column, or scale='bounds'."
-        )
+        step = power_of_two_below(max(ranges)) / 2**_BITS
+        if min(ranges) < _FEWEST * step:
+            raise SpecError(
+                "the columns' ranges are too different for distances in one unit: the widest is "
+                f"{show(max(ranges))}, the narrowest {show(min(ranges))}. Give scale, one unit of "
+                "distance per column, or scale='bounds'."
+            )
     return encoding_of(
         box, granularity=[step * unit for unit in units], missing=missing, bits=_BITS
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from math import ceil
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from kng.core.lattice import Lattice, power_of_two_below
 from kng.core.problem import Problem
 from kng.core.protocols import Domain, Source
 from kng.core.regression import Plan, Regression
-from kng.data import open_regression
+from kng.core.released import Fact
 from kng.domains import Box, L1Ball, WholeSpace
+from kng.estimators.columns import Columns, Look
 from kng.estimators.regression import (
     PrivateRegressor,
     encoded,
@@ -37,6 +39,10 @@ _FINE = 2**20
 # the most thresholds it may be.
 _REACH = 4
 _MOST = 2**12
+# Thresholds that leave room in float64 for steps, and for coefficients in units of them.
+_SMALLEST, _LARGEST = Fraction(1, 10**290), 10**290
+# Samplers that draw from a weighed box of coefficients, which objective perturbation is not.
+_DRAWING = ("branch-and-bound", "hit-and-run")
 # Coefficients that are drawn in seconds.
 _DRAWN = 4
 
@@ -59,7 +65,7 @@ class HuberRegressor(PrivateRegressor):
     threshold : number
         Residuals beyond it count linearly; in the units of y. The spread of the residuals is a
         good value, and a factor of two either way costs little.
-    bounds_X : (low, high), pair of arrays, or {column: (low, high)}
+    bounds_X : (low, high), numbers or one array per end, or {column: (low, high)}
         Public range of each covariate. Records outside are clipped.
     bounds_y : (low, high), optional
         Only their middle is used, as the point that coefficients are drawn towards; 0 without them
@@ -121,6 +127,9 @@ class HuberRegressor(PrivateRegressor):
     True
     """
 
+    _statistic: ClassVar[str] = "Huber regression"
+    _mechanisms: ClassVar[tuple[str, ...]] = ("auto", "objective", "kng", "exponential")
+
     def __init__(
         self,
         *,
@@ -167,24 +176,23 @@ class HuberRegressor(PrivateRegressor):
         HuberRegressor
             This estimator.
         """
-        one_of("mechanism", self.mechanism, ("auto", "objective", "kng", "exponential"))
-        return self._fit(X, y, "Huber regression")
+        return self._fit(partial(self._in_memory, X, y))
 
-    def _refit(self, X: Any, y: Any, statistic: str) -> None:
-        if self.mechanism in {"kng", "exponential"}:
-            self._draw(X, y, statistic)
+    def _refit(self, look: Look) -> None:
+        if self.mechanism in ("kng", "exponential"):
+            self._draw(look)
         else:
-            super()._refit(X, y, statistic)
+            super()._refit(look)
 
-    def _draw(self, X: Any, y: Any, statistic: str) -> None:
+    def _draw(self, look: Look) -> None:
         """Weigh a box of coefficients and draw from it exactly."""
         ask = self._request()
         mechanism = Exponential() if self.mechanism == "exponential" else KNG()
         if self.mechanism == "exponential" and self.norm != "auto":
             raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
         one_of("norm", self.norm, ("auto", "linf"))
-        X, y = self._shapes(X, y)
-        design = self._design(self.n_features_in_)
+        columns, opening = look()
+        design = self._design(columns)
         resolved(ask.epsilon, None, design)
         if design.dim > _DRAWN and self.sampler != "hit-and-run":
             raise IncompatibleParts(
@@ -193,20 +201,18 @@ class HuberRegressor(PrivateRegressor):
                 "the Markov chain sampler='hit-and-run'."
             )
         answers = self._lattice(design)
-        source = open_regression(X, y, design.records)
+        source = opening(design.records)
         unit, reach, d = ask.unit(source), answers.last[0] // 2, design.dim
         box = Box((-reach,) * d, (reach,) * d)
         problem = Problem(HuberPlane(design), LInf(), box, design.records, answers, unit)
         plan = certified(mechanism.plan(problem, ask.epsilon), self.sampler)
-        facts = {
-            "coefficients": ", ".join(
-                (["intercept"] if self.fit_intercept else []) + self._names()
-            ),
+        facts: dict[str, Fact] = {
+            "coefficients": self._coefficients(columns),
             **self._facts(),
             **details(design.records, unit),
         }
         answer = Answer(
-            statistic, answers, False, self._public_bounds(), facts,
+            self._statistic, answers, False, self._public_bounds(columns), facts,
             lambda drawn: tuple(reach + k for k in drawn[0]), design.units,
         )  # fmt: skip
         self.release_ = release([plan], answer, source, ask.ledger, ask.bits)
@@ -238,13 +244,18 @@ class HuberRegressor(PrivateRegressor):
         reach, d = int(bound / step), design.dim
         return Lattice((-reach * step,) * d, (step,) * d, (2 * reach,) * d)
 
-    def _design(self, features: int) -> Design:
+    def _design(self, columns: Columns) -> Design:
         if self.threshold is None:
             raise SpecError(
                 "threshold is missing; state the residual beyond which records count linearly, "
                 "in the units of y. The expected spread of the residuals is a good value."
             )
         threshold = positive(self.threshold, "threshold")
+        if not _SMALLEST <= threshold <= _LARGEST:
+            raise SpecError(
+                f"threshold must lie between 1e-290 and 1e290, which coefficients in float64 need; "
+                f"got {float(threshold):g}. Use other units."
+            )
         middle, reach = self._middle(), _FINE * threshold
         low, high = middle - reach, middle + reach
         if self.mechanism == "exponential":
@@ -258,7 +269,7 @@ class HuberRegressor(PrivateRegressor):
             low, high = max(low, first), min(high, last)
         # Whole steps from end to end, so that the middle stays where it is.
         steps = max(_FINE, ceil(2 * max(high - middle, middle - low) * _FINE / threshold))
-        records = encoded(self._covariates(features), self._cut(low, high, steps), self._cut)
+        records = encoded(self._covariates(columns), self._cut(low, high, steps), self._cut)
         return Design(records, bool(self.fit_intercept), threshold)
 
     def _middle(self) -> Fraction:
@@ -280,6 +291,12 @@ class HuberRegressor(PrivateRegressor):
     def _plan(
         self, design: Design, ask: Request, coef_bound: Fraction | None, source: Source
     ) -> Plan:
+        if self.sampler in _DRAWING:
+            raise IncompatibleParts(
+                f"sampler={self.sampler!r} does not serve objective perturbation, which is noise "
+                "and a solve. It serves mechanism='kng' and 'exponential'; name one of them, or "
+                "leave sampler at 'auto'."
+            )
         domain: Domain = WholeSpace(design.dim)
         if coef_bound is not None:
             domain = L1Ball(design.dim, coef_bound / design.half_y)

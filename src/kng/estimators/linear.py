@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Self
+from functools import partial
+from typing import Any, ClassVar, Self
 
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts
 from kng.core.protocols import Domain, Norm, Source
 from kng.core.regression import Plan, Regression
 from kng.domains import HeavyTailed, L1Ball
+from kng.estimators.columns import Columns
 from kng.estimators.regression import (
     PrivateRegressor,
     encoded,
     norm_of,
-    response_bounds,
+    response_range,
 )
-from kng.estimators.request import Request, one_of
+from kng.estimators.request import Request
 from kng.losses import LeastSquares
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.mechanisms.objective import noise_error, predicted_error
@@ -35,7 +37,7 @@ class LinearRegression(PrivateRegressor):
     ----------
     epsilon : number
         Privacy budget of one fit.
-    bounds_X : (low, high), pair of arrays, or {column: (low, high)}
+    bounds_X : (low, high), numbers or one array per end, or {column: (low, high)}
         Public range of each covariate. Records outside are clipped.
     bounds_y : (low, high)
         Public range of the response. The noise is proportional to it.
@@ -91,6 +93,9 @@ class LinearRegression(PrivateRegressor):
     True
     """
 
+    _statistic: ClassVar[str] = "linear regression"
+    _mechanisms: ClassVar[tuple[str, ...]] = ("auto", "kng", "exponential", "objective")
+
     def __init__(
         self,
         *,
@@ -135,12 +140,11 @@ class LinearRegression(PrivateRegressor):
         LinearRegression
             This estimator.
         """
-        one_of("mechanism", self.mechanism, ("auto", "kng", "exponential", "objective"))
-        return self._fit(X, y, "linear regression")
+        return self._fit(partial(self._in_memory, X, y))
 
-    def _design(self, features: int) -> Design:
-        response = self._cut(*response_bounds(self.bounds_y), _STEPS)
-        records = encoded(self._covariates(features), response, self._cut)
+    def _design(self, columns: Columns) -> Design:
+        response = self._cut(*response_range(self.bounds_y), _STEPS)
+        records = encoded(self._covariates(columns), response, self._cut)
         return Design(records, bool(self.fit_intercept))
 
     def _plan(

@@ -50,7 +50,7 @@ def mean(
     ----------
     data : array, list, series, data frame, or path of a CSV file
         One row per record.
-    bounds : (low, high), a pair of arrays, or {column: (low, high)}
+    bounds : (low, high), numbers or one array per end, or {column: (low, high)}
         Public range of a record. Records outside are clipped.
     epsilon : number
         Privacy budget to spend.

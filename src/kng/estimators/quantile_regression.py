@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,13 +18,15 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.protocols import Domain, Norm, Point
-from kng.data import open_regression
+from kng.core.released import Fact
 from kng.domains import Box, Uncrossed
+from kng.estimators.columns import Columns, Look
 from kng.estimators.regression import (
     PrivateRegressor,
     encoded,
     resolved,
     response_bounds,
+    response_range,
 )
 from kng.estimators.request import details, one_of
 from kng.losses import QuantilePlane
@@ -55,7 +58,7 @@ class QuantileRegressor(PrivateRegressor):
         Strictly between 0 and 1. Several share epsilon equally.
     epsilon : number
         Privacy budget of one fit, for all quantiles together.
-    bounds_X : (low, high), pair of arrays, or {column: (low, high)}
+    bounds_X : (low, high), numbers or one array per end, or {column: (low, high)}
         Public range of each covariate. Records outside are clipped. Noise is proportional to it,
         and without an intercept to max(|low|, |high|).
     bounds_y : (low, high)
@@ -112,6 +115,9 @@ class QuantileRegressor(PrivateRegressor):
     True
     """
 
+    _statistic: ClassVar[str] = "quantile regression"
+    _mechanisms: ClassVar[tuple[str, ...]] = ("auto", "kng", "exponential")
+
     def __init__(
         self,
         *,
@@ -158,17 +164,16 @@ class QuantileRegressor(PrivateRegressor):
         QuantileRegressor
             This estimator.
         """
-        return self._fit(X, y, "quantile regression")
+        return self._fit(partial(self._in_memory, X, y))
 
-    def _refit(self, X: Any, y: Any, statistic: str) -> None:
+    def _refit(self, look: Look) -> None:
         ask = self._request()
-        one_of("mechanism", self.mechanism, ("auto", "kng", "exponential"))
         one_of("norm", self.norm, ("auto", "linf"))
         taus = self._taus()
-        X, y = self._shapes(X, y)
-        design = self._design(self.n_features_in_)
+        columns, opening = look()
+        design = self._design(columns)
         resolved(ask.epsilon, None, design)
-        source = open_regression(X, y, design.records)
+        source = opening(design.records)
         share = ask.epsilon / len(taus)
         unit = ask.unit(source)
         order = _outwards(taus)
@@ -184,12 +189,12 @@ class QuantileRegressor(PrivateRegressor):
             placed = dict(zip(order, drawn, strict=True))
             return tuple(reach + k for i in range(len(taus)) for k in placed[i])
 
-        facts = self._described(design, unit, taus, share)
+        facts = self._described(columns, design, unit, taus, share)
         answer = Answer(
-            statistic,
+            self._statistic,
             Lattice(answers.origin * len(taus), answers.step * len(taus), answers.last * len(taus)),
             False,
-            self._public_bounds(),
+            self._public_bounds(columns),
             facts,
             finish,
             _repeated(design.units, len(taus)),
@@ -228,9 +233,9 @@ class QuantileRegressor(PrivateRegressor):
             )
         return taus
 
-    def _design(self, features: int) -> Design:
-        response = self._cut(*response_bounds(self.bounds_y), _RESPONSE)
-        records = encoded(self._covariates(features), response, self._cut)
+    def _design(self, columns: Columns) -> Design:
+        response = self._cut(*response_range(self.bounds_y), _RESPONSE)
+        records = encoded(self._covariates(columns), response, self._cut)
         return Design(records, bool(self.fit_intercept))
 
     def _lattice(self, design: Design) -> Lattice:
@@ -241,7 +246,7 @@ class QuantileRegressor(PrivateRegressor):
         if not Fraction(1, 2**8) <= bound <= 2**8:
             raise SpecError(
                 f"coef_bound must lie between 1/256 and 256 times {show(design.half_y)}, the unit "
-                f"of the response, got {show(bound)} times."
+                f"of the response; got {self.coef_bound}. Leave it out for twice the range of y."
             )
         step = max(power_of_two_below(bound) / _FINE, _FINEST)
         reach, d = int(bound / step), design.dim
@@ -281,20 +286,30 @@ class QuantileRegressor(PrivateRegressor):
         return InterceptSup(1 / (2 * max(tau, 1 - tau)))
 
     def _described(
-        self, design: Design, unit: PrivacyUnit, taus: Sequence[Fraction], share: Fraction
-    ) -> dict[str, str]:
-        names = (["intercept"] if self.fit_intercept else []) + self._names()
+        self,
+        columns: Columns,
+        design: Design,
+        unit: PrivacyUnit,
+        taus: Sequence[Fraction],
+        share: Fraction,
+    ) -> dict[str, Fact]:
+        names = self._coefficients(columns)
+        rest: dict[str, Fact] = {**self._facts(), **details(design.records, unit)}
         if len(taus) == 1:
-            return {
-                "quantile": show(taus[0]),
-                "coefficients": ", ".join(names),
-                **details(design.records, unit),
-            }
+            return {"quantile": show(taus[0]), "coefficients": names, **rest}
         return {
             "quantile": ", ".join(show(tau) for tau in taus),
             "budget split": f"{show(share)} to each of {len(taus)}, from the middle outwards",
-            "coefficients": ", ".join(f"{name} at {show(tau)}" for tau in taus for name in names),
-            **details(design.records, unit),
+            "coefficients": tuple(f"{name} at {show(tau)}" for tau in taus for name in names),
+            **rest,
+        }
+
+    def _facts(self) -> dict[str, str]:
+        low, high = response_bounds(self.bounds_y)
+        shift = (high - low) * _SPREAD / 4
+        return {
+            "response": f"clipped to its bounds, then shifted at random by up to {show(shift)}",
+            **super()._facts(),
         }
 
 

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any, Self
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import DataConversionWarning
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kng.core.bounds import Bounds, bounds_of
 from kng.core.design import Column, Design, across, from_zero
 from kng.core.encoding import Encoding, encoding_of
-from kng.core.errors import SchemaError, SpecError
+from kng.core.errors import KngError, SchemaError, SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.privacy import ReplaceOne
 from kng.core.protocols import Norm, Point, Source
 from kng.core.regression import Plan
-from kng.core.released import Release
-from kng.data import open_regression
+from kng.core.released import Fact, Release
+from kng.data import covariates_of, open_regression
+from kng.estimators.columns import Columns, Look, Opening
 from kng.estimators.request import Request, details, one_of, request_of
+from kng.estimators.shapes import covariates_in, names_in, response_in
+from kng.estimators.unfitted import Unfitted
 from kng.norms import L1, L2, LInf
 from kng.release import Answer, certified, release
 
@@ -36,6 +39,8 @@ _STEPS = 2**16
 _EPSILON = (Fraction(1, 10**12), Fraction(10**6))
 _RADIUS = (Fraction(1, 10**9), Fraction(10**9))
 _LARGEST = 10**300
+# Ranges that leave room in float64 for their steps, and for coefficients in units of them.
+_NARROWEST, _LARGEST_RESPONSE = Fraction(1, 10**290), 10**290
 
 Cut = Callable[[Fraction, Fraction, int], Column]
 
@@ -69,25 +74,30 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     random_state: Any
     intercept_: Any
 
-    def _fit(self, X: Any, y: Any, statistic: str) -> Self:
+    _statistic: ClassVar[str]
+    _mechanisms: ClassVar[tuple[str, ...]]
+
+    def _fit(self, look: Look) -> Self:
+        """Fit to the columns that ``look`` finds, once the options are read."""
+        one_of("mechanism", self.mechanism, self._mechanisms)
         former = dict(vars(self))
         try:
-            self._refit(X, y, statistic)
+            self._refit(look)
         except BaseException:
             # What an earlier fit has paid for is not lost to one that is refused.
             self.__dict__ = former
             raise
         return self
 
-    def _refit(self, X: Any, y: Any, statistic: str) -> None:
+    def _refit(self, look: Look) -> None:
         ask = self._request()
         coef_bound = None if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
-        X, y = self._shapes(X, y)
-        design = self._design(self.n_features_in_)
+        columns, opening = look()
+        design = self._design(columns)
         resolved(ask.epsilon, coef_bound, design)
-        source = open_regression(X, y, design.records)
+        source = opening(design.records)
         plan = certified(self._plan(design, ask, coef_bound, source), self.sampler)
-        self.release_ = self._release(statistic, design, plan, source, ask)
+        self.release_ = self._release(columns, design, plan, source, ask)
         value = np.atleast_1d(self.release_.value)
         self.intercept_ = float(value[0]) if self.fit_intercept else 0.0
         self.coef_ = value[1:] if self.fit_intercept else value
@@ -105,7 +115,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             random_state=self.random_state,
         )
 
-    def _design(self, features: int) -> Design:
+    def _design(self, columns: Columns) -> Design:
         raise NotImplementedError
 
     def _plan(
@@ -113,70 +123,51 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Plan:
         raise NotImplementedError
 
-    def _shapes(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Check shapes as scikit-learn does, and leave the contents alone.
-
-        Neither a type conversion nor a check for NaN may look at a record before the charge.
-        Lists become arrays of objects, because a common type would let one record change how
-        another is read; and scikit-learn's check of y is not used, because it insists on
-        finite numbers.
-        """
-        public = self.neighbours == ReplaceOne.name
-        if isinstance(X, list | tuple):
-            X = _table(X, self._declared_width())
-        if hasattr(type(X), "columns"):
-            # Columns are read one by one: a common type for all would depend on what they hold.
+    def _in_memory(self, X: Any, y: Any) -> tuple[Columns, Opening]:
+        """Look at the shapes of X and y and at the names of columns, and leave the cells alone."""
+        X = covariates_in(X, self._declared_width())
+        with _our_errors():
             validate_data(self, X, skip_check_array=True)
-        else:
-            X = X if sparse.issparse(X) else _array(X, "X")
-            # scikit-learn's own words for these faults would show records, or their number.
-            if X.dtype.kind == "c":
-                raise SchemaError("Complex data not supported: covariates must be real numbers.")
-            if X.ndim < 2:
-                raise SchemaError(
-                    f"Expected 2D array for X, got {X.ndim}D. Reshape your data: one row per "
-                    "record and one column per covariate."
-                )
-            X = validate_data(
-                self,
-                X,
-                dtype=None,
-                ensure_all_finite=False,
-                ensure_min_samples=int(public),
-                ensure_min_features=int(public),
-            )
         if self.n_features_in_ == 0:
-            raise SchemaError("X has no column; a regression needs at least one covariate.")
-        return X, _response(y)
+            public = self.neighbours == ReplaceOne.name and isinstance(X, np.ndarray)
+            found = f" (shape=({len(X)}, 0)) while a minimum of 1 is required" if public else ""
+            raise SchemaError(
+                f"Found array with 0 feature(s){found}. Give X at least one column, a covariate."
+            )
+        columns = Columns(self.n_features_in_, names_in(X))
+        return columns, partial(open_regression, X, response_in(y))
 
     def _release(
-        self, statistic: str, design: Design, plan: Plan, source: Source, ask: Request
+        self, columns: Columns, design: Design, plan: Plan, source: Source, ask: Request
     ) -> Release:
-        names = self._names()
-        facts = {
-            "coefficients": ", ".join((["intercept"] if self.fit_intercept else []) + names),
+        facts: dict[str, Fact] = {
+            "coefficients": self._coefficients(columns),
             **self._facts(),
             **details(design.records, plan.problem.unit),
         }
         answer = Answer(
-            statistic,
+            self._statistic,
             design.lattice,
             False,
-            self._public_bounds(),
+            self._public_bounds(columns),
             facts,
             _first,
             design.units,
         )
         return release([plan], answer, source, ask.ledger, ask.bits)
 
-    def _public_bounds(self) -> Bounds:
+    def _coefficients(self, columns: Columns) -> tuple[str, ...]:
+        """Return what the receipt calls the coefficients, in their order."""
+        return (columns.intercept,) * bool(self.fit_intercept) + columns.covariates
+
+    def _public_bounds(self, columns: Columns) -> Bounds:
         """Return the caller's bounds; a response without any is not shown as if it had."""
-        bounds, names = self._covariates(self.n_features_in_), tuple(self._names())
+        bounds, names = self._covariates(columns), columns.covariates
         low, high = bounds.low, bounds.high
         if self.bounds_y is None:
             return Bounds(low, high, names)
         low_y, high_y = response_bounds(self.bounds_y)
-        return Bounds((*low, low_y), (*high, high_y), (*names, "response"))
+        return Bounds((*low, low_y), (*high, high_y), (*names, columns.target))
 
     def _facts(self) -> dict[str, str]:
         """Return the other numbers that the caller has stated."""
@@ -184,19 +175,13 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             return {}
         return {"coef_bound": show(exact(self.coef_bound, "coef_bound"))}
 
-    def _names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [f"x{j}" for j in range(self.n_features_in_)]
-        return [str(name) for name in names]
-
     @property
     def _cut(self) -> Cut:
         """How the range of a column becomes steps."""
         return across if self.fit_intercept else from_zero
 
-    def _covariates(self, features: int) -> Bounds:
-        """Read bounds_X: one pair for all columns, one pair each, or named columns."""
+    def _covariates(self, columns: Columns) -> Bounds:
+        """Read bounds_X: one pair for all columns, one array per end, or named columns."""
         if self.bounds_X is None:
             raise SpecError(
                 "bounds_X is missing. The public range of each covariate is never read from the "
@@ -204,13 +189,13 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )
         bounds = bounds_of(self.bounds_X, "bounds_X")
         if bounds.columns is not None:
-            bounds = self._ordered(bounds)
-        if len(bounds) == 1:
-            return Bounds(bounds.low * features, bounds.high * features)
-        if len(bounds) != features:
+            bounds = _ordered(bounds, columns.names)
+        if self._declared_width() is None:
+            return Bounds(bounds.low * columns.width, bounds.high * columns.width)
+        if len(bounds) != columns.width:
             raise SpecError(
-                f"bounds_X describe {len(bounds)} covariates, X has {features}. Give one pair "
-                "for all, or one per column."
+                f"bounds_X are for {len(bounds)} covariate{'s'[: len(bounds) > 1]}, X has "
+                f"{columns.width}. Give one (low, high) for all, or one low and one high for each."
             )
         return bounds
 
@@ -219,41 +204,33 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.bounds_X is None:
             return None
         bounds = bounds_of(self.bounds_X, "bounds_X")
-        return len(bounds) if len(bounds) > 1 or bounds.columns is not None else None
-
-    def _ordered(self, bounds: Bounds) -> Bounds:
-        """Put named bounds into the order of X's columns."""
-        assert bounds.columns is not None
-        if not hasattr(self, "feature_names_in_"):
-            raise SchemaError(
-                "bounds_X name columns, but X has no column names. Give a data frame, or bounds "
-                "as a pair of arrays."
-            )
-        names = [str(name) for name in self.feature_names_in_]
-        absent = [name for name in names if name not in bounds.columns]
-        unknown = [name for name in bounds.columns if name not in names]
-        if absent or unknown:
-            raise SpecError(
-                f"bounds_X and X do not name the same columns: "
-                f"{', '.join(map(repr, absent + unknown))}."
-            )
-        at = [bounds.columns.index(name) for name in names]
-        return Bounds(tuple(bounds.low[i] for i in at), tuple(bounds.high[i] for i in at))
+        if isinstance(self.bounds_X, Bounds | Mapping) or np.ndim(self.bounds_X[0]) == 1:
+            return len(bounds)
+        return None
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return predictions; post-processing of the release, hence free.
 
+        Cells are read as in `fit`: what is missing there has the prediction NaN here, and no record
+        raises.
+
         Parameters
         ----------
         X : array-like of shape (n, features)
+            Columns in the order of `fit`, by name if they had names. A row of a list that has
+            another width is missing.
 
         Returns
         -------
         numpy.ndarray of shape (n,), or (n, quantiles) where several were fitted
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, ensure_all_finite=False)
-        return np.asarray(X @ self.coef_.T + self.intercept_)
+        self._require_fit()
+        X = covariates_in(X, self.n_features_in_)
+        with _our_errors():
+            validate_data(self, X, skip_check_array=True, reset=False)
+        cells = covariates_of(X, self.n_features_in_)
+        with np.errstate(all="ignore"):
+            return np.asarray(cells @ self.coef_.T + self.intercept_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 of the predictions; on private records a release that nothing protects.
@@ -273,7 +250,27 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         float
         """
-        return float(super().score(X, y, sample_weight))
+        self._require_fit()
+        if self.coef_.ndim > 1:
+            raise SpecError(
+                "score compares one prediction with each response, and this model predicts "
+                f"{len(self.coef_)} quantiles. Score the columns of predict(X) one by one."
+            )
+        try:
+            return float(super().score(X, y, sample_weight))
+        except KngError:
+            raise
+        except (TypeError, ValueError):
+            raise SchemaError(
+                "score needs a prediction, a response and a weight, if there are any, for every "
+                "record, all of them finite numbers. Leave incomplete records out."
+            ) from None
+
+    def _require_fit(self) -> None:
+        try:
+            check_is_fitted(self)
+        except NotFittedError as error:
+            raise Unfitted(str(error)) from None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -283,52 +280,33 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _table(rows: Any, width: int | None) -> Any:
-    """Return rows of cells as a table of objects; a row of another width is missing throughout."""
-    if width is None:
-        # No row may decide it: the number of covariates is a public fact.
+@contextmanager
+def _our_errors() -> Iterator[None]:
+    """Keep scikit-learn's words about widths and names, and make the error one of ours."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise SchemaError(str(error)) from None
+
+
+def _ordered(bounds: Bounds, names: tuple[str, ...] | None) -> Bounds:
+    """Put named bounds into the order of the columns."""
+    assert bounds.columns is not None
+    if names is None:
         raise SchemaError(
-            "X is a list, which does not say how many covariates a record has. Reshape your data "
-            "into an array, or give bounds_X with one pair per column."
+            "bounds_X name columns, but X has no column names. Give a data frame, or bounds as "
+            "one array per end."
         )
-    table = np.full((len(rows), width), None, dtype=object)
-    for i, row in enumerate(rows):
-        if isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1):
-            cells = list(row)
-            table[i] = cells if len(cells) == width else None
-    return table
-
-
-def _array(data: Any, name: str) -> NDArray[Any]:
-    """Return what calls itself an array as one; its shape and type are public, its cells not."""
-    if isinstance(data, np.ma.MaskedArray):
-        # Cell by cell through objects; otherwise the mask would be dropped.
-        return np.asarray(np.ma.filled(data.astype(object), None))
-    if not hasattr(type(data), "__array__"):
-        # Other sequences would be given a common type, and one record would decide which.
-        raise SchemaError(
-            f"{name} must be an array, a list or a data frame, got {type(data).__name__}."
+    unknown = [repr(name) for name in bounds.columns if name not in names]
+    unbounded = [repr(name) for name in names if name not in bounds.columns]
+    faults = [f"name {', '.join(unknown)}, which X has not"] if unknown else []
+    faults += [f"lack {', '.join(unbounded)}, which X has"] if unbounded else []
+    if faults:
+        raise SpecError(
+            f"bounds_X {'; they '.join(faults)}. Give bounds for each column of X and for no other."
         )
-    return np.asarray(data)
-
-
-def _response(y: Any) -> Any:
-    """Return y as one column, by its shape alone."""
-    if y is None:
-        raise SpecError("fit requires y to be passed, but the target y is None.")
-    if isinstance(y, list | tuple):
-        return np.fromiter(y, dtype=object, count=len(y))
-    y = _array(y, "y")
-    if y.ndim == 2 and y.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected; it is read as one column.",
-            DataConversionWarning,
-            stacklevel=4,
-        )
-        y = y[:, 0]
-    if y.ndim != 1:
-        raise SchemaError(f"y should be a 1d array, got an array of {y.ndim} dimensions instead.")
-    return y
+    at = [bounds.columns.index(name) for name in names]
+    return Bounds(tuple(bounds.low[i] for i in at), tuple(bounds.high[i] for i in at))
 
 
 def resolved(epsilon: Fraction, coef_bound: Fraction | None, design: Design) -> None:
@@ -369,8 +347,24 @@ def encoded(covariates: Bounds, response: Column, cut: Cut = across) -> Encoding
     """Encode covariates in 2**16 steps and a response given by low, high and step."""
     ranges = zip(covariates.low, covariates.high, strict=True)
     columns = [*(cut(low, high, _STEPS) for low, high in ranges), response]
+    if any(high - low < _NARROWEST for low, high, _ in columns[:-1]):
+        raise SpecError(
+            "bounds_X must be at least 1e-290 wide, for float64 to tell their steps apart. Use "
+            "other units."
+        )
     lows, highs, steps = zip(*columns, strict=True)
     return encoding_of(Bounds(lows, highs), granularity=steps, missing=None, bits=0)
+
+
+def response_range(value: Any) -> tuple[Fraction, Fraction]:
+    """Read bounds_y where coefficients are in units of their width."""
+    low, high = response_bounds(value)
+    if high - low < _NARROWEST or max(-low, high) > _LARGEST_RESPONSE:
+        raise SpecError(
+            "bounds_y must lie between -1e290 and 1e290 and be at least 1e-290 wide, for "
+            f"coefficients in float64; got {float(low):g} to {float(high):g}. Use other units."
+        )
+    return low, high
 
 
 def response_bounds(value: Any) -> tuple[Fraction, Fraction]:

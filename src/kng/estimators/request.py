@@ -97,5 +97,6 @@ def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
     if isinstance(unit.neighbours, ReplaceOne):
         facts["records"] = f"{unit.neighbours.n} (public)"
     else:
-        facts["records"] = f"private, at most {unit.neighbours.n_max}"
+        stated = unit.neighbours.stated
+        facts["records"] = "private" if stated is None else f"private, at most {stated}"
     return facts

@@ -160,8 +160,8 @@ def _is_ledger(db: sqlite3.Connection, path: Path) -> bool:
         return True
     if mark or version or schema.definitions(db):
         raise LedgerError(
-            f"{path} is a database, but not a kng ledger. Give the path of a ledger, or of a "
-            "file that does not exist yet."
+            f"{path} is a database, but not a kng ledger. Give the path of a ledger, or of a new "
+            "file for one."
         )
     return False
 

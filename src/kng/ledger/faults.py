@@ -25,8 +25,7 @@ _MEANINGS = (
     ("SQLITE_FULL", "the disk that holds {path} is full. Make room on it."),
     (
         "SQLITE_NOTADB",
-        "{path} is not a kng ledger. Give the path of a ledger, or of a file that does not "
-        "exist yet.",
+        "{path} is not a kng ledger. Give the path of a ledger, or of a new file for one.",
     ),
     (
         "SQLITE_CORRUPT",

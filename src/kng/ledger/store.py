@@ -256,9 +256,11 @@ class Ledger:
         self, cap: Fraction | None, neighbours: str | None, records_per_person: int | None
     ) -> None:
         if cap is None:
+            other = "" if self._account == "default" else f", account={self._account!r}"
             raise SpecError(
-                f"{self._path} has no account {self._account!r} yet. Give cap=, the largest total "
-                "epsilon of its dataset, to open it."
+                f"{self._path} has no account {self._account!r} yet. Open it first, with the "
+                "largest total epsilon of its dataset, as in "
+                f"kng.Ledger({self._path.name!r}{other}, cap=1)."
             )
         account = Account(self._account, cap, Fraction(0), neighbours, records_per_person)
         with database.creating(self._path) as db:

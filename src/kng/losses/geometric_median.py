@@ -15,7 +15,7 @@ from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
-from kng.core.protocols import Integers, Norm, Point, Sensitivity, Source
+from kng.core.protocols import EVERY, Integers, Norm, Point, Sensitivity, Source
 from kng.core.sensitivity import Constant
 
 # With coordinates below 2**25 the squared distance in up to eight coordinates is a whole number
@@ -24,6 +24,8 @@ from kng.core.sensitivity import Constant
 STEPS = 2**25
 UNIT = 2**25
 _MOST = 8
+# Records whose temporaries stay in the processor's cache.
+_BLOCK = 2**14
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +63,20 @@ class GeometricMedian:
 
     def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[Distances]:
         """Read the records once, for all plans."""
-        return [Distances(_rows(source, plans), "gradient")] * len(plans)
+        return [Distances(source.collect(Rows(), EVERY), "gradient")] * len(plans)
 
     def read_value(self, source: Source, plans: Sequence[DensityPlan]) -> list[Distances]:
         """Read the records once, for all plans."""
-        return [Distances(_rows(source, plans), "value")] * len(plans)
+        return [Distances(source.collect(Rows(), EVERY), "value")] * len(plans)
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Keep the records as they are."""
 
-    def zero(self) -> list[Integers]:
-        """No records."""
-        return []
-
-    def partial(self, batch: Integers) -> list[Integers]:
-        """Keep one batch."""
-        return [np.array(batch)]
-
-    def merge(self, left: list[Integers], right: list[Integers]) -> list[Integers]:
-        """Keep both."""
-        return left + right
+    def select(self, batch: Integers) -> Integers:
+        """Return all of them, point after point."""
+        return np.ascontiguousarray(batch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,21 +125,19 @@ class Distances:
 
     def score(self, theta: Point) -> Fraction:
         """Return the score at one lattice point, from all records."""
-        away = np.array([float(k) for k in theta]) - self.rows
-        root = np.sqrt((away * away).sum(axis=1))
+        centre, total, value, here = np.array([float(k) for k in theta]), 0.0, 0, 0
+        for at in range(0, len(self.rows), _BLOCK):
+            away = centre - self.rows[at : at + _BLOCK]
+            root = np.sqrt((away * away).sum(axis=1))
+            value += int(np.floor(root).sum())
+            apart = root > 0
+            here += int(np.count_nonzero(~apart))
+            total = total + np.trunc(away[apart] / root[apart, None] * UNIT).sum(axis=0)
         if self.weighed == "value":
-            return Fraction(int(np.floor(root).sum()))
-        apart = root > 0
-        unit = np.trunc(away[apart] / root[apart, None] * UNIT)
-        square = sum(int(v) ** 2 for v in unit.sum(axis=0))
+            return Fraction(value)
+        square = sum(int(v) ** 2 for v in np.atleast_1d(total))
         length = Fraction(1 + isqrt((square << 128) - 1), UNIT << 64) if square else Fraction(0)
-        return max(length - int(np.count_nonzero(~apart)), Fraction(0))
-
-
-def _rows(source: Source, plans: Sequence[DensityPlan]) -> NDArray[np.float64]:
-    """Return all records, one row each."""
-    parts = source.reduce(Rows())
-    return np.concatenate([np.empty((0, plans[0].domain.dim)), *parts])
+        return max(length - here, Fraction(0))
 
 
 def _refuse_fine(records: Encoding) -> None:

@@ -18,6 +18,7 @@ from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import (
+    EVERY,
     BoxDomain,
     Integers,
     Norm,
@@ -108,9 +109,9 @@ class HuberPlane:
         self, source: Source, plans: Sequence[DensityPlan], weighed: Literal["gradient", "value"]
     ) -> list[HuberRecords]:
         kernel = HuberRows(self.design, plans[0].problem.answers)
-        parts = source.reduce(kernel)
-        rows = np.concatenate([np.empty((0, self.design.dim)), *(part[0] for part in parts)])
-        response = np.concatenate([np.empty(0), *(part[1] for part in parts)])
+        table = source.collect(kernel, EVERY)
+        rows, response = np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
+        del table
         bend = float(kernel.threshold)
         return [
             HuberRecords(rows, response, bend, weighed, float(kernel.steps(plan.domain)))
@@ -148,16 +149,14 @@ class HuberRows:
         """Return how many steps a loss of 1 has: a power of two, so that no loss has over LOSS."""
         return Fraction(LOSS, 2 ** int(self.largest(domain) / self.threshold).bit_length())
 
-    def zero(self) -> list[tuple[Integers, Integers]]:
-        """No records."""
-        return []
-
-    def partial(self, batch: Integers) -> list[tuple[Integers, Integers]]:
-        """Turn one batch into rows."""
-        first = int(self.design.intercept)
-        rows = np.full((len(batch), self.design.dim), float(ENDS))
-        rows[:, first:] = 2 * batch[:, :-1] - np.array(self.design.offsets[:-1])
-        return [(rows, self.responses(batch[:, -1]))]
+    def select(self, batch: Integers) -> Integers:
+        """Return x and y of all records side by side."""
+        table = np.full((len(batch), self.design.dim + 1), float(ENDS))
+        table[:, int(self.design.intercept) : -1] = 2 * batch[:, :-1] - np.array(
+            self.design.offsets[:-1]
+        )
+        table[:, -1] = self.responses(batch[:, -1])
+        return table
 
     def responses(self, integers: Integers) -> NDArray[np.float64]:
         """Turn encoded responses into whole numbers y."""
@@ -166,12 +165,6 @@ class HuberRows:
         most = float(ENDS * sum(k // 2 + 1 for k in self.answers.last) + int(2 * self.threshold))
         response = np.rint((2 * integers - self.design.offsets[-1]) * float(factor))
         return np.asarray(np.clip(response, -most, most))
-
-    def merge(
-        self, left: list[tuple[Integers, Integers]], right: list[tuple[Integers, Integers]]
-    ) -> list[tuple[Integers, Integers]]:
-        """Keep both."""
-        return left + right
 
 
 @dataclass(frozen=True, slots=True)

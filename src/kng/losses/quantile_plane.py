@@ -17,12 +17,14 @@ from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
-from kng.core.protocols import BoxDomain, Integers, Norm, Point, Sensitivity, Source
+from kng.core.protocols import EVERY, BoxDomain, Integers, Norm, Point, Sensitivity, Source
 from kng.core.sensitivity import Constant
 
 # Whole steps of a standardised covariate from 0 to 1, and so the entry of the intercept. float32
 # holds them exactly.
 ENDS = 2**16
+# Records whose temporaries stay in the processor's cache.
+_BLOCK = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +113,9 @@ class QuantilePlane:
         self, source: Source, plans: Sequence[DensityPlan], weighed: Literal["gradient", "value"]
     ) -> list[PlaneRecords]:
         answers = plans[0].problem.answers
-        parts = source.reduce(PlaneRows(self.design, answers))
-        d = self.design.dim
-        rows = np.concatenate([np.empty((0, d), np.float32), *(part[0] for part in parts)])
-        response = np.concatenate([np.empty(0, np.float32), *(part[1] for part in parts)])
-        del parts
+        table = source.collect(PlaneRows(self.design, answers), EVERY)
+        rows, response = np.ascontiguousarray(table[:, :-1], np.float32), table[:, -1].copy()
+        del table
         totals = (*(int(v) for v in rows.sum(axis=0, dtype=np.float64)), exact_sum(response))
         fields = []
         for plan in plans:
@@ -153,32 +153,20 @@ class PlaneRows:
     design: Design
     answers: Lattice
 
-    def zero(self) -> list[tuple[NDArray[np.float32], NDArray[np.floating]]]:
-        """No records."""
-        return []
-
-    def partial(self, batch: Integers) -> list[tuple[NDArray[np.float32], NDArray[np.floating]]]:
-        """Turn one batch into rows."""
-        first, d = int(self.design.intercept), self.design.dim
-        rows = np.empty((len(batch), d), np.float32)
-        rows[:, :first] = ENDS
+    def select(self, batch: Integers) -> NDArray[np.floating]:
+        """Return x and y of all records side by side, in float32 where it holds y."""
+        first = int(self.design.intercept)
         *offsets, offset_y = self.design.offsets
-        rows[:, first:] = 2 * batch[:, :-1] - np.array(offsets)
         records, half = self.design.records, self.design.half_y
         # from half steps of y to what one step of theta does to x't: a power of two
         factor = records.step[-1] / (2 * half) * ENDS / self.answers.step[0]
-        response = np.ceil((2 * batch[:, -1] - offset_y) * float(factor))
-        # Whole multiples of a power of two: float32 holds them too, if they are few enough.
+        # Whole multiples of a power of two are exact if they are few enough.
         exact = factor.denominator == 1 and self.design.spans[-1] <= 2**24
-        return [(rows, response.astype(np.float32 if exact else np.float64))]
-
-    def merge(
-        self,
-        left: list[tuple[NDArray[np.float32], NDArray[np.floating]]],
-        right: list[tuple[NDArray[np.float32], NDArray[np.floating]]],
-    ) -> list[tuple[NDArray[np.float32], NDArray[np.floating]]]:
-        """Keep both."""
-        return left + right
+        table = np.empty((len(batch), self.design.dim + 1), np.float32 if exact else np.float64)
+        table[:, :first] = ENDS
+        table[:, first:-1] = 2 * batch[:, :-1] - np.array(offsets)
+        table[:, -1] = np.ceil((2 * batch[:, -1] - offset_y) * float(factor))
+        return table
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +189,13 @@ class PlaneRecords:
         """
         if not self.spread:
             return replace(self, response=self.response.astype(np.float64, copy=False))
-        n, length = len(self.response), min(self.spread, 16)
-        words = np.frombuffer(bits.take(16 * n).to_bytes(2 * n), ">u2")
-        shifts = (words >> (16 - length)).astype(np.float64) - 2.0 ** (length - 1)
-        response = self.response + shifts * 2.0 ** (self.spread - length)
+        length = min(self.spread, 16)
+        response = self.response.astype(np.float64)
+        for at in range(0, len(response), _BLOCK):
+            part = response[at : at + _BLOCK]
+            words = np.frombuffer(bits.take(16 * len(part)).to_bytes(2 * len(part)), ">u2")
+            shifts = (words >> (16 - length)).astype(np.float64) - 2.0 ** (length - 1)
+            part += shifts * 2.0 ** (self.spread - length)
         totals = (*self.totals[:-1], exact_sum(response))
         return replace(self, response=response, totals=totals, spread=0)
 
@@ -248,8 +239,8 @@ class PlaneRecords:
 def exact_sum(values: NDArray[np.floating]) -> int:
     """Add whole numbers of up to 2**53 exactly, in two parts that float64 does not round."""
     total = 0
-    for at in range(0, len(values), 2**16):
-        part = values[at : at + 2**16].astype(np.float64)
+    for at in range(0, len(values), _BLOCK):
+        part = values[at : at + _BLOCK].astype(np.float64)
         high = np.floor(part / 2**26)
         total += int(high.sum()) * 2**26 + int((part - high * 2**26).sum())
     return total

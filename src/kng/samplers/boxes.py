@@ -13,7 +13,7 @@ come a lower and an upper bound on the exponent over the box. The box with the l
 
     points * ( exp(-lower) - exp(-upper) )
 
-is halved next, until  sum points * exp(-upper)  >=  target * sum points * exp(-lower).
+is halved next, until there are enough of them (`kng.samplers.halving.enough`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from numba import njit
 
 from kng.samplers.grouping import HIGH
 from kng.samplers.halving import (
-    CERTAIN,
     COUNTED,
     CUT,
     ENVELOPE,
@@ -36,6 +35,7 @@ from kng.samplers.halving import (
     beside,
     climb,
     count,
+    enough,
     halve,
     place,
     pop,
@@ -54,7 +54,11 @@ LEAST, DOUBT = 4, 5
 
 # Up to this many open items all subsets are looked at.
 FEW = 10
+# Up to this many, a form is looked for that they hardly move.
+MANY = 512
 ROUNDING = 1.0 + 2.0**-30
+# A group is looked into if it is that much wider than what the box moves its predictions.
+COARSE = 2.0
 
 
 @njit(
@@ -107,12 +111,12 @@ def scan(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                     sums[d] += group[e + 2]
                     sums[d + 1] += group[e + 3]
                 elif high + move >= 0:
-                    if wide > move and item >= leaves:
+                    if wide > COARSE * move and item >= leaves:
                         g = item - leaves
                         for i in range((g * n) >> levels, ((g + 1) * n) >> levels):
                             stack[top] = -1 - i
                             top += 1
-                    elif wide > move:
+                    elif wide > COARSE * move:
                         stack[top] = 2 * item + 1
                         stack[top + 1] = 2 * item + 2
                         top += 2
@@ -325,17 +329,108 @@ def bound_few(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
 
 
 @njit(
+    "void(f4[:,::1], i4[::1], f8[:,::1], f8[::1], f8[::1], i4[::1], i8, i8, f8[::1], f8[::1])",
+    cache=True,
+    error_model="numpy",
+)
+def bound_across(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
+    rows, copies, groups, totals, facts, items, first, last, sums, node
+):
+    """Sharpen the lower bound of a box whose open records lean on few directions.
+
+    For any v the form v'G lies between what the open records can make of it, and
+
+        ||G||  >=  v'G / ||v||_dual
+
+    Where records are heaped, all that a plane meets in a box is one heap or two. A form that their
+    covariates do not move tells how small G can get at most; coordinates alone do not. v is what
+    of G remains after the open covariates are projected away.
+    """
+    d = rows.shape[1]
+    spread, g, x = np.zeros((d, d)), np.zeros(d), np.zeros(d)
+    for j in range(d):
+        g[j] = facts[Q] * sums[j] - facts[P] * totals[j]
+    for m in range(first, last):
+        item = items[m]
+        for j in range(d):
+            if item >= 0:
+                x[j] = 0.5 * (groups[item, j] + groups[item, d + j])
+                rest = groups[item, d + j] - groups[item, j]
+                spread[j, j] += groups[item, 7 * d + 4] * rest * rest
+                g[j] += 0.5 * facts[Q] * groups[item, 3 * d + j]
+            else:
+                x[j] = rows[-1 - item, j]
+                times = np.float64(copies[-1 - item]) if len(copies) > 0 else 1.0
+                g[j] += 0.5 * facts[Q] * times * x[j]
+        times = groups[item, 7 * d + 4] if item >= 0 else 1.0
+        for j in range(d):
+            for k in range(d):
+                spread[j, k] += times * x[j] * x[k]
+    size = 0.0
+    for j in range(d):
+        size += spread[j, j]
+    for j in range(d):
+        spread[j, j] += 1e-9 * size + 1e-300
+    v = np.linalg.solve(spread, g)
+    front, side = abs(v[0]), 0.0
+    for j in range(1, d):
+        side += abs(v[j])
+    dual = max(front + side, side / facts[SLOPE])
+    if not 0.0 < dual < np.inf:
+        return
+    low, high = 0.0, 0.0
+    for j in range(d):
+        v[j] /= dual
+        low += v[j] * (facts[Q] * sums[j] - facts[P] * totals[j])
+    high = low
+    for m in range(first, last):
+        item = items[m]
+        if item < 0:
+            times = np.float64(copies[-1 - item]) if len(copies) > 0 else 1.0
+            along = 0.0
+            for j in range(d):
+                along += v[j] * rows[-1 - item, j]
+            low += facts[Q] * times * min(0.0, along)
+            high += facts[Q] * times * max(0.0, along)
+        else:
+            least, most = 0.0, 0.0
+            for j in range(d):
+                least += min(v[j] * groups[item, j], v[j] * groups[item, d + j])
+                most += max(v[j] * groups[item, j], v[j] * groups[item, d + j])
+            low += facts[Q] * groups[item, 7 * d + 4] * min(0.0, least)
+            high += facts[Q] * groups[item, 7 * d + 4] * max(0.0, most)
+    norm = max(low, -high)
+    node[LOWER] = max(node[LOWER], facts[RATE] * norm / ROUNDING - facts[SLACK])
+
+
+@njit("i8(i4[::1], i4[::1], i8[:,:], i8[::1])", cache=True, error_model="numpy")
+def packed(items, room, lists, boxes):  # type: ignore[no-untyped-def]
+    """Move the lists of some boxes, in the order they stand in, to the front of ``room``.
+
+    The first item is the group of all records, with which a box without a list of its own starts.
+    """
+    room[0], end = items[0], 1
+    for box in boxes:
+        first, length = lists[box, 0], lists[box, 1]
+        lists[box, 0] = end
+        for m in range(first, first + length):
+            room[end] = items[m]
+            end += 1
+    return end
+
+
+@njit(
     "UniTuple(i8, 3)(f4[:,::1], f8[::1], i4[::1], f8[:,::1], i8, i8[:,::1], f8[:,::1], f8[::1],"
     " f8[::1], f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i4[::1], i8[::1], i8, i8, i8, f8[::1],"
-    " f8[::1], f8, i8)",
+    " f8[::1], i8, i8)",
     cache=True,
     error_model="numpy",
 )
 def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
     rows, residual, copies, groups, levels, turn, shear, totals, facts, walls, limits,
-    whole, real, items, heap, boxes, listed, waiting, best, running, target, shift,
+    whole, real, items, heap, boxes, listed, waiting, best, running, goal, shift,
 ):  # fmt: skip
-    """Halve boxes until the target is certified or an array is full.
+    """Halve boxes until there are enough of them or an array is full.
 
     Returns the numbers of boxes, of listed items and of boxes waiting in the heap; called again
     with larger arrays it goes on where it stopped.
@@ -345,32 +440,35 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
     u = np.zeros(d, np.int64)
     open_ = np.zeros((7, d + 2))
     stack = np.zeros(128 + (len(rows) >> levels) + 2, np.int32)
-    children = 2
     while True:
+        parent = 0
+        least, largest = 0.0, np.inf  # what holds for a box holds for its halves
         if boxes == 0:  # the root, whose corner and sides are given
-            parent, children, boxes = 0, 1, 0
             items[0], listed = 0, 1
             whole[0, 2 * d + LIST], whole[0, 2 * d + LENGTH] = 0, 1
         else:
-            if running[CERTAIN] >= target * running[ENVELOPE] or waiting == 0:
+            if enough(running, boxes, goal) or waiting == 0:
                 break
-            parent, children = heap[0], 2
+            parent = heap[0]
             start = whole[parent, 2 * d + LIST]
             most = 0.0  # rows that its children may list: no more than records, or than rows
             for m in range(start, start + whole[parent, 2 * d + LENGTH]):
                 most += groups[items[m], 7 * d + 4] if items[m] >= 0 else 1.0
             most = min(most, np.float64(len(rows)))
-            if boxes + 2 > len(real) or listed + 2 * most > len(items):
+            if boxes + 1 > len(real) or listed + 2 * most > len(items):
                 break
             pop(heap, real, waiting, running)
             waiting -= 1
-        for child in range(children):
-            box, node = boxes + child, real[boxes + child]
-            if box > 0:
+            least, largest = real[parent, LOWER], real[parent, UPPER]
+        # The upper half first: the lower one takes the place of its parent.
+        for child in range(min(boxes, 1), -1, -1):
+            box = boxes if child == 1 else parent
+            node = real[box]
+            if boxes > 0:
                 halve(whole, d, parent, child, box)
             bits = place(whole, box, turn, shift, u, t, reach)
             for j in range(d + 2):
-                sums[j] = real[parent, REAL + j] if box > 0 else 0.0
+                sums[j] = real[parent, REAL + j] if boxes > 0 else 0.0
             open_[:] = 0.0
             slack = 1.0 if bits > 0 else 0.0
             end = scan(
@@ -379,11 +477,11 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
                 stack, sums, open_,
             )  # fmt: skip
             bound(shear, totals, facts, t, reach, open_, sums, best, running, node)
-            if end - listed <= FEW and facts[VALUE] == 0:
+            if facts[VALUE] == 0 and end - listed <= FEW:
                 bound_few(rows, copies, groups, totals, facts, items, listed, end, sums, node)
-            if box > 0:  # what holds for a box holds for its halves
-                node[LOWER] = max(node[LOWER], real[parent, LOWER])
-                node[UPPER] = min(node[UPPER], real[parent, UPPER])
+            if facts[VALUE] == 0 and end - listed <= MANY and node[UPPER] - node[LOWER] > 1.0:
+                bound_across(rows, copies, groups, totals, facts, items, listed, end, sums, node)
+            node[LOWER], node[UPPER] = max(node[LOWER], least), min(node[UPPER], largest)
             inside, outside, met = beside(walls, limits, shear, t, reach, slack)
             node[POINTS] = bits * math.log(2.0)
             for j in range(d + 2):
@@ -399,18 +497,16 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
                         width = abs(climb(walls, met, shear, j)) * reach[j]
                     if width > widest:
                         widest, cut = width, j
-            whole[box, 2 * d + CUT] = cut
             if outside:
                 node[POINTS] = -np.inf
-                continue
-            listed = end
-            weigh(real, box, inside, running)
-            if cut >= 0:
+            else:
+                listed = end
+                weigh(real, box, inside, running)
+            if cut >= 0 and not outside:
                 push(heap, real, waiting, box)
                 waiting += 1
-        if boxes > 0:
-            real[parent, POINTS] = -np.inf
-        boxes += children
+            whole[box, 2 * d + CUT] = cut
+        boxes += 1
         if running[ENVELOPE] < 0.5 * running[COUNTED] or boxes == 1:
             count(real, boxes, running)
     return boxes, listed, waiting

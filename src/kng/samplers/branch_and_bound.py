@@ -16,6 +16,7 @@ are alike. So a draw takes a class of boxes, a box of it, and a point of that, a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -34,20 +35,21 @@ from kng.core.protocols import CurvedField, CurvedLoss, PlaneField, Point
 from kng.core.sensitivity import Constant
 from kng.core.smoothing import smoothing
 from kng.samplers.coins import below, choose, uniform
-from kng.samplers.cover import cover_of
+from kng.samplers.cover import covers_of
 from kng.samplers.curved_cover import CurvedCover
+from kng.samplers.halving import ENVELOPE, LOG
 from kng.samplers.leaves import smoothed
 from kng.samplers.sheared import ShearedBoxes
 
-# Certified probability that an attempt is accepted, by the number of coordinates. The lower it is
-# the fewer boxes and the more attempts there are; both together are cheapest near these.
-_ALPHA = {
-    1: Fraction(1, 4),
-    2: Fraction(1, 8),
-    3: Fraction(1, 32),
-    4: Fraction(1, 128),
-    5: Fraction(1, 512),
-}
+# Up to how many coordinates boxes are a way to draw.
+_MOST = 5
+# Certified probability that an attempt is accepted, whatever the data. A formal bound: boxes are
+# halved until an attempt succeeds, and that is long before.
+ALPHA = Fraction(1, 2**128)
+# Boxes at the first turn, and at most, in half a gigabyte; attempts of a turn for each box.
+_BOXES, _MANY, _TRIES = 2**8, 2**21, 2
+# Attempts that are decided together, at first and at most.
+_FEWEST, _LARGEST = 2**7, 2**13
 # Bounds on exponents are rounded outwards to this grid, so that few exponentials are needed.
 _GRID = 16
 # A class is one number: the index on the grid times this, plus log2 of the points.
@@ -81,9 +83,10 @@ class Covering(Protocol):
     """
 
     boxes: ShearedBoxes
+    running: Array
 
-    def refine(self, target: float) -> None:
-        """Halve boxes until the bounds certify the target, in floating point."""
+    def refine(self, goal: int) -> None:
+        """Halve boxes until there are so many, or enough to accept most attempts."""
         ...
 
     def scores(self, boxes: Whole, t: Whole) -> Scores:
@@ -110,11 +113,15 @@ class BranchAndBound:
     def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise an exact draw in up to five coordinates."""
         dim = plan.domain.dim
-        if dim not in _ALPHA:
+        if dim > _MOST:
             raise IncompatibleParts(
-                f"Branch and bound draws up to {max(_ALPHA)} coordinates exactly; this problem has "
-                f"{dim}. Use fewer columns, or name the Markov chain sampler='hit-and-run', whose "
-                "guarantee is only approximate."
+                f"Branch and bound draws up to {_MOST} columns exactly; these are {dim}. Use "
+                "fewer, or name the Markov chain sampler='hit-and-run', whose guarantee is only "
+                "approximate."
+                if isinstance(plan.problem.loss, CurvedLoss)
+                else f"Branch and bound draws up to {_MOST} coefficients exactly, the "
+                f"intercept among them; these are {dim}. Use HuberRegressor or fewer covariates, "
+                "or name the Markov chain sampler='hit-and-run', which is only approximate."
             )
         if not isinstance(plan.sensitivity, Constant):
             raise IncompatibleParts(
@@ -125,7 +132,7 @@ class BranchAndBound:
                 self.name,
                 Guarantee.EXACT,
                 (Assumption.RANDOM_BITS, Assumption.UNSEEN_CLOCK),
-                smoothing(plan.domain.points, plan.epsilon, 1 - _ALPHA[dim]),
+                smoothing(plan.domain.points, plan.epsilon, 1 - ALPHA),
             )
         )
 
@@ -133,8 +140,7 @@ class BranchAndBound:
         """Return one lattice point."""
         if not isinstance(plan.problem.loss, CurvedLoss):
             field = cast("PlaneField", field).shifted(bits)
-        envelope = envelope_of(plan, field)
-        accepted = envelope.first_of(plan.smoothing.attempts, bits)
+        accepted = accepted_of(plan, covering(plan, field), bits)
         domain = plan.domain
         spare = tuple(
             first + uniform(bits, last - first + 1)
@@ -145,25 +151,39 @@ class BranchAndBound:
         return smoothed(accepted, spare, plan.smoothing, bits)
 
 
-def envelope_of(plan: DensityPlan, field: PlaneField | CurvedField) -> BoxEnvelope:
-    """Return boxes that certify the plan's acceptance probability."""
-    alpha = 1 - plan.smoothing.miss
-    cover, target = covering(plan, field), float(alpha)
-    while True:
-        # The compiled loop counts in floating point; the certificate is counted exactly.
-        target = min(1.05 * target, 0.99)
-        cover.refine(target)
-        envelope = BoxEnvelope(plan, cover)
-        if envelope.certifies(alpha):
-            return envelope
+def accepted_of(plan: DensityPlan, covers: Sequence[Covering], bits: Bits) -> Point | None:
+    """Make attempts, a public number at most; return the first accepted point, if there is one.
+
+    Boxes and attempts take turns, twice as many each time, so that neither costs much more than the
+    other; attempts are made with the tightest cover. An attempt draws from the stated law, if it is
+    accepted, whatever the boxes are; how many of them there are is a matter of time only.
+    """
+    left, boxes = plan.smoothing.attempts, _BOXES
+    while left:
+        for cover in covers:
+            cover.refine(boxes)
+        envelope = BoxEnvelope(plan, min(covers, key=log_envelope))
+        if envelope.certifies(ALPHA):
+            turn = min(left, _TRIES * boxes)
+            accepted = envelope.first_of(turn, bits)
+            if accepted is not None:
+                return accepted
+            left, boxes = left - turn, min(boxes, _MANY // 2)
+        boxes *= 2
+    return None
 
 
-def covering(plan: DensityPlan, field: PlaneField | CurvedField) -> Covering:
-    """Return a cover with one box, for the whole domain."""
+def log_envelope(cover: Covering) -> float:
+    """Return the log of  sum of points * exp(-lower)  over the boxes of a cover."""
+    return float(cover.running[LOG] + np.log(cover.running[ENVELOPE]))
+
+
+def covering(plan: DensityPlan, field: PlaneField | CurvedField) -> Sequence[Covering]:
+    """Return covers with one box, for the whole domain."""
     rate = plan.exponent(plan.domain.first, Fraction(1))
     if isinstance(plan.problem.loss, CurvedLoss):
-        return CurvedCover(plan.domain, cast("CurvedField", field), rate)
-    return cover_of(plan.domain, cast("PlaneField", field), rate)
+        return [CurvedCover(plan.domain, cast("CurvedField", field), rate)]
+    return covers_of(plan.domain, cast("PlaneField", field), rate)
 
 
 class BoxEnvelope:
@@ -213,10 +233,23 @@ class BoxEnvelope:
     def first_of(self, attempts: int, bits: Bits) -> Point | None:
         """Make a number of attempts; return the first accepted point, if there is one."""
         if bits.word != _WORD:
-            made = [self.attempt(bits) for _ in range(attempts)]
+            made = (self.attempt(bits) for _ in range(attempts))
             return next((point for point in made if point is not None), None)
-        # The same decisions as `attempt` makes, for all attempts at once: each looks at the first
-        # word of its bits, and goes on one by one where that leaves anything open.
+        size = _FEWEST
+        while attempts:
+            size = min(attempts, size)
+            accepted = self._together(size, bits)
+            if accepted is not None:
+                return accepted
+            attempts, size = attempts - size, min(2 * size, _LARGEST)
+        return None
+
+    def _together(self, attempts: int, bits: Bits) -> Point | None:
+        """Make the same decisions as `attempt` does, for many attempts at once.
+
+        Each looks at the first word of its bits, and goes on one by one where that leaves anything
+        open.
+        """
         words = _words(bits, self._plan.domain.dim + 2, attempts)
         classes = self._classes(words[0], bits)
         boxes = self._boxes[self._starts[classes] + _uniforms(self._sizes[classes], bits)]

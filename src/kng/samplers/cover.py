@@ -3,22 +3,18 @@
 Nothing here carries privacy: whatever the pilot, the shear and the groups are, the boxes cover the
 domain and their bounds hold, and the law of a draw does not depend on them. They decide how many
 boxes it takes.
-
-    pilot   a least-squares fit moved to the wanted quantile; residuals are taken from it
-    shear   makes the covariates orthogonal, so that boxes fit the valley of the loss
-    groups  records near each other, decided together by large boxes
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log2
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.protocols import PlaneDomain, PlaneField, Point
+from kng.samplers.arranged import Arranged
 from kng.samplers.boxes import (
     DOUBT,
     LEAST,
@@ -29,128 +25,101 @@ from kng.samplers.boxes import (
     WHOLE,
     P,
     Q,
+    packed,
     refine,
     scan_points,
 )
-from kng.samplers.grouping import HIGH, fill_groups, order_groups
-from kng.samplers.halving import CERTAIN, ENVELOPE, REAL
-from kng.samplers.heaps import merged
-from kng.samplers.sheared import SHIFT, ShearedBoxes, longer
+from kng.samplers.grouping import HIGH
+from kng.samplers.halving import KEY, REAL, enough
+from kng.samplers.pilots import pilot_of
+from kng.samplers.sheared import SHIFT, ShearedBoxes
 
 Array = NDArray[np.float64]
 
-# Records in a group of the last level, and the most levels there are.
-_GROUP = 16
-_LEVELS = 13
-# Records whose temporaries stay in the processor's cache.
-_BLOCK = 2**14
+# Room for open items grows to at least this, and to this many for each box.
+_ROOM, _PER_BOX = 2**21, 16
 
 
 class Cover:
     """Boxes of lattice points with bounds on the exponent, and the records they leave open."""
 
     def __init__(
-        self, domain: PlaneDomain, field: PlaneField, rate: Fraction, pilot: Array, shear: Array
+        self, field: PlaneField, records: Arranged, rate: Fraction, boxes: ShearedBoxes
     ) -> None:
-        rows, response, copies = merged(field.rows, field.response)
-        d = rows.shape[1]
-        self._field = field
-        self.boxes = ShearedBoxes(domain, pilot, shear, WHOLE, d + 2)
+        n, d = records.rows.shape
+        self.boxes, self._field, self._records = boxes, field, records
+        self._groups = records.groups(boxes.shear)
+        root = self._groups[0]
+        magnitudes = 2 * root[4 * d : 5 * d] - root[3 * d : 4 * d]  # sums of |x_j|
+        self._totals = np.array(
+            [*root[3 * d : 4 * d], HIGH * root[7 * d + 2] + root[7 * d + 3], *magnitudes]
+        )
         self._facts = np.array(
             [
-                field.tau.numerator,
-                field.tau.denominator,
+                float(field.tau.numerator),
+                float(field.tau.denominator),
                 float(field.slope),
                 float(rate * field.unit),
                 1.0 if field.weighed == "value" else 0.0,
                 0.0,
             ]
         )
-        self._arrange(rows, response, copies)
-        del rows, response, copies
-        self._totals = np.array(
-            [*self._sum(3 * d, d), HIGH * self._root(2) + self._root(3), *self._magnitudes()]
-        )
+        p, q, rated = self._facts[P], self._facts[Q], self._facts[RATE]
         # A few dozen roundings of sums that are at most this large.
-        p, q, rate = self._facts[P], self._facts[Q], self._facts[RATE]
-        self._facts[SLACK] = 2.0**-44 * rate * (p + q) * self._magnitudes().sum()
-        self._start()
-
-    def _arrange(
-        self, rows: NDArray[np.float32], response: NDArray[np.floating], copies: NDArray[np.int32]
-    ) -> None:
-        """Put records into groups; arrays that are done with go before the next ones come."""
-        n, d = rows.shape
-        residual = _product(rows, np.array(self.boxes.pilot, np.float64))
-        np.subtract(response, residual, out=residual)
-        levels = min(_LEVELS, max(0, int(log2(max(n / _GROUP, 1)))))
-        self._levels = levels
-        keys = np.empty((d, n), np.float32)
-        keys[0], keys[1:] = residual, rows[:, 1:].T
-        for j in range(d):  # a few thousand records tell how widely they are spread
-            spread = float(keys[j, :: max(1, n // 4096)].std()) if n else 0.0
-            keys[j] /= np.float32(spread or 1.0)
-        order = np.arange(n, dtype=np.int32)
-        order_groups(keys, order, levels)
-        del keys
-        self._residual = residual[order]
-        del residual
-        self._rows = rows[order]
-        self._copies = copies[order] if len(copies) else copies
-        del order
-        self._groups = np.zeros((2 ** (levels + 1) - 1, 7 * d + 5))
-        fill_groups(
-            self._rows, self._residual, self._copies, self.boxes.shear, levels, self._groups
-        )
-
-    def _sum(self, first: int, size: int) -> Array:
-        return self._groups[0, first : first + size]
-
-    def _root(self, part: int) -> float:
-        return float(self._groups[0, 7 * self._rows.shape[1] + part])
-
-    def _magnitudes(self) -> Array:
-        """Return the sum of |x_j| for each coordinate."""
-        d = self._rows.shape[1]
-        return 2 * self._sum(4 * d, d) - self._sum(3 * d, d)
-
-    def _start(self) -> None:
-        """Make room for open items, and take the loss at the pilot for the least that is known."""
-        n, d = self._rows.shape
+        self._facts[SLACK] = 2.0**-44 * rated * (p + q) * magnitudes.sum()
+        # The loss at the pilot is the least that is known.
+        self.running, self._best = np.zeros(6), np.zeros(d)
+        loss, self.running[DOUBT] = records.loss(p / q)
+        self.running[LEAST] = q * loss * (1 + 2**-30)
         self._items, self._listed = np.zeros(2 * n + 4096, np.int32), 0
-        self._best = np.zeros(d)
-        self._running = np.zeros(6)
-        tau, loss = self._facts[P] / self._facts[Q], 0.0
-        for at in range(0, n, _BLOCK):
-            part = self._residual[at : at + _BLOCK]
-            times = self._copies[at : at + _BLOCK] if len(self._copies) else 1
-            loss += float((times * np.maximum(tau * part, (tau - 1) * part)).sum())
-            self._running[DOUBT] += (times * np.abs(part)).sum()
-        self._running[LEAST] = self._facts[Q] * loss * (1 + 2**-30)
-        self._stack = np.zeros(128 + (n >> self._levels) + 2, np.int32)
+        self._stack = np.zeros(128 + (n >> records.levels) + 2, np.int32)
 
-    def refine(self, target: float) -> None:
-        """Halve boxes until the bounds certify the target, in floating point."""
-        b = self.boxes
+    def refine(self, goal: int) -> None:
+        """Halve boxes until there are so many, or enough to accept most attempts."""
+        b, r = self.boxes, self._records
         while True:
             b.made, self._listed, b.waiting = refine(
-                self._rows, self._residual, self._copies, self._groups, self._levels, b.turn,
+                r.rows, r.residual, r.copies, self._groups, r.levels, b.turn,
                 b.shear, self._totals, self._facts, b.walls, b.limits, b.whole, b.real, self._items,
-                b.heap, b.made, self._listed, b.waiting, self._best, self._running, target, SHIFT,
+                b.heap, b.made, self._listed, b.waiting, self._best, self.running, goal, SHIFT,
             )  # fmt: skip
-            if self._running[CERTAIN] >= target * self._running[ENVELOPE] or not b.waiting:
+            if enough(self.running, b.made, goal) or not b.waiting:
                 return
-            if b.made + 2 > len(b.real):
+            if b.made + 1 > len(b.real):
                 b.grow()
             else:
-                self._items = longer(self._items)
+                self._make_room()
+
+    def _make_room(self) -> None:
+        """Drop lists that nobody needs, then grow, then drop those of the lightest boxes.
+
+        A box without a list starts again from the group of all records, so lists are a matter of
+        time only, and the memory for them stays in proportion to the records.
+        """
+        b, d = self.boxes, len(self._best)
+        lists, live = b.whole[:, 2 * d + LIST : 2 * d + LENGTH + 1], b.live()
+        start, length = lists[b.heap[0]]
+        own = self._items[start : start + length]
+        need = int(np.where(own < 0, 1, self._groups[np.maximum(own, 0), 7 * d + 4]).sum())
+        need, size = 2 * min(need, len(self._records.rows)), len(self._items)
+        most = max(_ROOM, _PER_BOX * b.made)
+        while lists[live, 1].sum() > min(size // 2, size - need) and size < most:
+            size *= 2
+        heaviest = live[np.argsort(-b.real[live, KEY], kind="stable")]
+        dropped = heaviest[np.cumsum(lists[heaviest, 1]) >= min(size // 2, size - need)]
+        lists[dropped], b.real[dropped, REAL:] = (0, 1), 0.0
+        room = self._items if size == len(self._items) else np.zeros(size, np.int32)
+        kept = live[lists[live, 0] > 0]
+        kept = kept[np.argsort(lists[kept, 0])]  # no list is written over before it has moved
+        self._listed = packed(self._items, room, lists, kept)
+        self._items = room
 
     def counted(self, boxes: NDArray[np.int64], t: NDArray[np.int64]) -> Array:
         """Return sums of x and of the residual (two parts) over records with y <= x'theta."""
-        d = self._rows.shape[1]
-        sums, whole = self.boxes.real[boxes, REAL:], self.boxes.whole
+        d = len(self._best)
+        r, sums, whole = self._records, self.boxes.real[boxes, REAL:], self.boxes.whole
         scan_points(
-            self._rows, self._residual, self._copies, self.boxes.shear, self._groups, self._levels,
+            r.rows, r.residual, r.copies, self.boxes.shear, self._groups, r.levels,
             t.astype(np.float64), self._items, whole[boxes, 2 * d + LIST],
             whole[boxes, 2 * d + LENGTH], self._listed, self._stack, sums,
         )  # fmt: skip
@@ -189,48 +158,13 @@ class PlaneScores:
         return self.field.score_of(point, self.cover.exact(self.counted[index]))
 
 
-def cover_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> Cover:
-    """Return a cover with one box, for the whole domain."""
-    rows = field.rows
-    n, d = rows.shape
-    if n == 0:
-        pilot = np.array(
-            [float((a + b) // 2) for a, b in zip(domain.first, domain.last, strict=True)]
-        )
-        return Cover(domain, field, rate, pilot, np.eye(d))
-    gram, moment = np.zeros((d, d)), np.zeros(d)
-    for at in range(0, n, _BLOCK):
-        block = rows[at : at + _BLOCK].astype(np.float64)
-        gram += block.T @ block
-        moment += block.T @ field.response[at : at + _BLOCK]
-    shear = _orthogonal(gram)
-    gram += 1e-6 * np.trace(gram) / d * np.eye(d)
-    pilot = np.asarray(np.linalg.solve(gram, moment), np.float64)
-    shift = np.quantile(field.response - _product(rows, pilot), float(field.tau))
-    pilot[0] += shift / max(1.0, float(np.abs(rows[:, 0]).mean()))
-    inside = np.clip(
-        np.rint(pilot), [float(k) for k in domain.first], [float(k) for k in domain.last]
-    )
-    return Cover(domain, field, rate, inside, shear)
-
-
-def _orthogonal(gram: Array) -> Array:
-    """Return V, unit upper triangular, that makes the columns of x V orthogonal.
-
-    A column that those before it explain is passed over, so that what follows leans on few columns
-    and in round numbers: then boxes lie along planes that collinear records cannot tell apart.
-    """
-    rest, unit = gram.copy(), np.eye(len(gram))
-    for k in range(len(gram)):
-        if rest[k, k] > 1e-9 * gram[k, k]:
-            unit[k, k + 1 :] = rest[k, k + 1 :] / rest[k, k]
-            rest -= np.outer(rest[k], rest[k]) / rest[k, k]
-    return np.asarray(np.linalg.inv(unit))
-
-
-def _product(rows: NDArray[np.float32], t: Array) -> Array:
-    """Return x't for all records; exact for whole t of moderate size."""
-    out = np.empty(len(rows))
-    for at in range(0, len(rows), _BLOCK):
-        out[at : at + _BLOCK] = rows[at : at + _BLOCK].astype(np.float64) @ t
-    return out
+def covers_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> list[Cover]:
+    """Return covers with one box, for the whole domain, one with each shear."""
+    first, last = (np.array([float(k) for k in ends]) for ends in (domain.first, domain.last))
+    pilot, shears = (first + last) // 2, [np.eye(domain.dim)]
+    if len(field.rows):
+        pilot, shears = pilot_of(field)
+        pilot = np.clip(np.rint(pilot), first, last)
+    boxes = [ShearedBoxes(domain, pilot, shear, WHOLE, domain.dim + 2) for shear in shears]
+    records = Arranged.of(field, boxes[0].pilot)
+    return [Cover(field, records, rate, each) for each in boxes]

@@ -33,7 +33,6 @@ from kng.samplers.expansions import (
     expand,
 )
 from kng.samplers.halving import (
-    CERTAIN,
     COUNTED,
     CUT,
     ENVELOPE,
@@ -43,6 +42,7 @@ from kng.samplers.halving import (
     beside,
     climb,
     count,
+    enough,
     halve,
     place,
     pop,
@@ -315,15 +315,15 @@ def at_points(facts, table, curvatures, used, t, shear, frame, least):  # type: 
 
 @njit(
     "UniTuple(i8, 3)(f8[::1], f8[:,::1], f8[::1], f8[:,::1], f8[::1], i8, i8[:,::1], f8[:,::1],"
-    " f8[:,::1], f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i8[::1], i8, i8, f8[::1], f8, i8)",
+    " f8[:,::1], f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i8[::1], i8, i8, f8[::1], i8, i8)",
     cache=True,
     error_model="numpy",
 )
 def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
     facts, rows, response, table, curvatures, tabled, turn, shear, frame, walls, limits,
-    whole, real, heap, boxes, waiting, running, target, shift,
+    whole, real, heap, boxes, waiting, running, goal, shift,
 ):  # fmt: skip
-    """Halve or expand boxes until the target is certified or an array is full.
+    """Halve or expand boxes until there are enough of them or an array is full.
 
     Returns the numbers of expansions, of boxes and of boxes waiting in the heap; called again with
     larger arrays it goes on where it stopped.
@@ -336,25 +336,27 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
     t, half, pull, found = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(3)
     u = np.zeros(d, np.int64)
     while True:
-        first, made, parent, own = boxes, 2, 0, False
+        parent, own = 0, False
+        least, largest = 0.0, np.inf  # what holds for a box holds for its halves
         if boxes == 0:  # the root, whose corner and sides are given
-            made = 1
             whole[0, 2 * d + USED], whole[0, 2 * d + OWN] = 0, 0
         else:
-            if running[CERTAIN] >= target * running[ENVELOPE]:
+            if enough(running, boxes, goal):
                 count(real, boxes, running)
-                if running[CERTAIN] >= target * running[ENVELOPE]:
+                if enough(running, boxes, goal):
                     break
-            if waiting == 0 or boxes + 2 > len(real) or tabled + 1 > len(table):
+            if waiting == 0 or boxes + 1 > len(real) or tabled + 1 > len(table):
                 break
             parent = pop(heap, real, waiting, running)
             waiting -= 1
             own = whole[parent, 2 * d + OWN] == 1
-            if own:
-                first, made = parent, 1
-        for child in range(made):
-            box, node = first + child, real[first + child]
-            if box > 0 and not own:
+            least, largest = real[parent, LOWER], real[parent, UPPER]
+        halved = boxes > 0 and not own
+        # The upper half first: the lower one takes the place of its parent.
+        for child in range(1 if halved else 0, -1, -1):
+            box = boxes if child == 1 else parent
+            node = real[box]
+            if halved:
                 halve(whole, d, parent, child, box)
             bits = place(whole, box, turn, shift, u, t, half)
             slack = 1.0 if bits > 0 else 0.0
@@ -371,7 +373,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                 )  # fmt: skip
                 whole[box, 2 * d + USED] = tabled
                 tabled += 1
-            elif box > 0:
+            else:
                 whole[box, 2 * d + USED] = whole[parent, 2 * d + USED]
             bound(
                 facts,
@@ -387,9 +389,8 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
             )
             left_out = found[2]
             low, high = rate * found[0] / blur, rate * found[1] * blur
-            if box > 0:  # what holds for the box around it holds for this one
-                low, high = max(low, real[parent, LOWER]), min(high, real[parent, UPPER])
-            high = max(low, high)
+            low = max(low, least)
+            high = max(low, min(high, largest))
             inside, outside, met = beside(walls, limits, shear, t, half, slack)
             node[POINTS] = bits * math.log(2.0)
             node[LOWER], node[UPPER] = max(0.0, low), high
@@ -437,9 +438,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                 push(heap, real, waiting, box)
                 waiting += 1
         if not own:
-            if boxes > 0:
-                real[parent, POINTS] = -np.inf
-            boxes += made
+            boxes += 1
         if running[ENVELOPE] < 0.5 * running[COUNTED] or boxes == 1:
             count(real, boxes, running)
     return tabled, boxes, waiting

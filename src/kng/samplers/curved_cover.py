@@ -33,7 +33,7 @@ from kng.samplers.curved import (
     refine,
 )
 from kng.samplers.expansions import DISTANCE, HUBER, SCALARS, expand, width
-from kng.samplers.halving import CERTAIN, ENVELOPE
+from kng.samplers.halving import enough
 from kng.samplers.sheared import SHIFT, ShearedBoxes, longer
 
 Array = NDArray[np.float64]
@@ -67,7 +67,7 @@ class CurvedCover:
             metric = hessian + 2.0**-6 * self._hessian(float(np.linalg.norm(sides)) + 1.0)
         self.boxes = ShearedBoxes(domain, pilot, shear_of(metric), WHOLE, 0)
         self._frame = np.ascontiguousarray(np.linalg.qr(hessian @ self.boxes.shear)[0])
-        self._running = np.zeros(6)
+        self.running = np.zeros(6)
         self._expansions()
 
     def _pilot(self, domain: PlaneDomain) -> Array:
@@ -128,18 +128,18 @@ class CurvedCover:
         self._table = np.zeros((512, width(d)))
         self._table[: len(table)] = table
 
-    def refine(self, target: float) -> None:
-        """Halve boxes until the bounds certify the target, in floating point."""
+    def refine(self, goal: int) -> None:
+        """Halve boxes until there are so many, or enough to accept most attempts."""
         b = self.boxes
         while True:
             self._tabled, b.made, b.waiting = refine(
                 self._facts, self._rows, self._response, self._table, self._curvatures,
                 self._tabled, b.turn, b.shear, self._frame, b.walls, b.limits, b.whole, b.real,
-                b.heap, b.made, b.waiting, self._running, target, SHIFT,
+                b.heap, b.made, b.waiting, self.running, goal, SHIFT,
             )  # fmt: skip
-            if self._running[CERTAIN] >= target * self._running[ENVELOPE] or not b.waiting:
+            if enough(self.running, b.made, goal) or not b.waiting:
                 return
-            if b.made + 2 > len(b.real):
+            if b.made + 1 > len(b.real):
                 b.grow()
             else:
                 self._table = longer(self._table)

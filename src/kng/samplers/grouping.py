@@ -27,16 +27,22 @@ from numba import njit
 HIGH = 2.0**24
 
 
-@njit("void(i4[::1], f4[::1], i8, i8, i8)", cache=True, error_model="numpy")
-def _select(order, values, first, last, middle):  # type: ignore[no-untyped-def]
+@njit("f8(f4[:,::1], f8[::1], i8, i8)", cache=True, error_model="numpy", inline="always")
+def _key(rows, residual, column, i):  # type: ignore[no-untyped-def]
+    """Return what records are ordered by: the residual in place of the first covariate."""
+    return residual[i] if column == 0 else np.float64(rows[i, column])
+
+
+@njit("void(f4[:,::1], f8[::1], i8, i4[::1], i8, i8, i8)", cache=True, error_model="numpy")
+def _select(rows, residual, column, order, first, last, middle):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Reorder ``order[first:last]`` until position ``middle`` is where sorting would put it."""
     while last - first > 1:
-        pivot = values[order[(first + last) // 2]]
+        pivot = _key(rows, residual, column, order[(first + last) // 2])
         i, j = first, last - 1
         while i <= j:
-            while values[order[i]] < pivot:
+            while _key(rows, residual, column, order[i]) < pivot:
                 i += 1
-            while values[order[j]] > pivot:
+            while _key(rows, residual, column, order[j]) > pivot:
                 j -= 1
             if i <= j:
                 held = order[i]
@@ -52,23 +58,25 @@ def _select(order, values, first, last, middle):  # type: ignore[no-untyped-def]
             return
 
 
-@njit("void(f4[:,::1], i4[::1], i8)", cache=True, error_model="numpy")
-def order_groups(keys, order, levels):  # type: ignore[no-untyped-def]
-    """Reorder records so that every group is a run, cutting its widest key at the median."""
-    width, n = keys.shape
+@njit("void(f4[:,::1], f8[::1], f8[::1], i4[::1], i8)", cache=True, error_model="numpy")
+def order_groups(rows, residual, spreads, order, levels):  # type: ignore[no-untyped-def]
+    """Reorder records so that every group is a run, cutting its widest column at the median.
+
+    Columns are compared in units of their ``spreads``; the first is the residual.
+    """
+    n, d = rows.shape
+    low, high = np.zeros(d), np.zeros(d)
     for level in range(levels):
         for g in range(1 << level):
             first, last = (g * n) >> level, ((g + 1) * n) >> level
-            widest, at = np.float32(-1.0), 0
-            for j in range(width):
-                key = keys[j]
-                low, high = key[order[first]], key[order[first]]
-                for i in range(first, last):
-                    low = min(low, key[order[i]])
-                    high = max(high, key[order[i]])
-                if high - low > widest:
-                    widest, at = high - low, j
-            _select(order, keys[at], first, last, ((2 * g + 1) * n) >> (level + 1))
+            low[:], high[:] = np.inf, -np.inf
+            for m in range(first, last):
+                i = order[m]
+                for j in range(d):
+                    key = _key(rows, residual, j, i)
+                    low[j], high[j] = min(low[j], key), max(high[j], key)
+            widest = np.argmax((high - low) / spreads)
+            _select(rows, residual, widest, order, first, last, ((2 * g + 1) * n) >> (level + 1))
 
 
 @njit(

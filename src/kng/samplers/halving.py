@@ -23,6 +23,8 @@ LOWER, UPPER, POINTS, KEY, REAL = 0, 1, 2, 3, 4
 # Running numbers: envelope, its certain part, their common logarithm, envelope at the last full
 # count; what follows is the loop's own.
 ENVELOPE, CERTAIN, LOG, COUNTED = 0, 1, 2, 3
+# Certified acceptance that is as good as any.
+ENOUGH = 0.25
 # Gap of a box that is not wholly inside the domain.
 _STRADDLES = 700.0
 
@@ -57,10 +59,10 @@ def pop(heap, real, waiting, running):  # type: ignore[no-untyped-def]
 
 @njit("void(i8[:,::1], i8, i8, i8, i8)", cache=True, error_model="numpy")
 def halve(whole, d, parent, child, box):  # type: ignore[no-untyped-def]
-    """Make a box the lower (child 0) or the upper half of its parent."""
+    """Make a box the lower (child 0) or the upper half of its parent, or of itself."""
+    cut = whole[parent, 2 * d + CUT]
     for j in range(d):
         whole[box, j], whole[box, d + j] = whole[parent, j], whole[parent, d + j]
-    cut = whole[parent, 2 * d + CUT]
     whole[box, d + cut] -= 1
     whole[box, cut] += child * (np.int64(1) << whole[box, d + cut])
 
@@ -122,11 +124,17 @@ def weigh(real, box, inside, running):  # type: ignore[no-untyped-def]
     if not inside:
         gap, node[UPPER] = _STRADDLES, np.inf
     weight = node[POINTS] - node[LOWER]
-    if box == 0:
+    if running[COUNTED] == 0:  # the root
         running[LOG] = weight
     running[ENVELOPE] += math.exp(weight - running[LOG])
     running[CERTAIN] += math.exp(node[POINTS] - node[UPPER] - running[LOG])
     node[KEY] = weight + math.log(1e-300 - math.expm1(-gap))
+
+
+@njit("b1(f8[::1], i8, i8)", cache=True, error_model="numpy")
+def enough(running, boxes, goal):  # type: ignore[no-untyped-def]
+    """Whether there are as many boxes as wanted, or attempts are certain to be accepted often."""
+    return boxes >= goal or running[CERTAIN] >= ENOUGH * running[ENVELOPE]
 
 
 @njit("void(f8[:,::1], i8, f8[::1])", cache=True, error_model="numpy")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Rows = NDArray[np.float32]
-Response = NDArray[np.floating]
+Response = NDArray[np.float64]
 Copies = NDArray[np.int32]
 
 # Records looked at to see whether heaps are likely, and the share of repeats that says so.
@@ -40,7 +40,7 @@ def merged(rows: Rows, response: Response) -> tuple[Rows, Response, Copies]:
 
 def _hashes(rows: Rows, response: Response) -> NDArray[np.uint64]:
     """Return a number for each record, equal for equal records; -0.0 counts as 0.0."""
-    mixed = (response.astype(np.float64) + 0.0).view(np.uint64)
+    mixed = (response + 0.0).view(np.uint64)
     for column in rows.T:
         mixed *= np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)

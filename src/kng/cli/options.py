@@ -1,0 +1,69 @@
+"""Options that the commands of several statistics share.
+
+Every option is text: the library reads numbers exactly and says what is wrong with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Command = Callable[..., None]
+Decorator = Callable[[Command], Command]
+
+
+def option(*names: str, **settings: Any) -> Decorator:
+    """Return one option; its words reach the library under its own name."""
+    return click.option(*names, **settings)
+
+
+DATA: Decorator = click.argument("data", metavar="DATA")
+EPSILON = option(
+    "--epsilon", metavar="NUMBER", help="What the release may cost: 1, 0.5 or 1/3. Required."
+)
+SAMPLER = option(
+    "--sampler",
+    metavar="NAME",
+    help="auto draws without a Markov chain; hit-and-run is one, and no ledger books it.",
+)
+NEIGHBOURS = option(
+    "--neighbours",
+    metavar="NAME",
+    help="replace-one: the number of records is public (default). add-remove: it is private.",
+)
+N_MAX = option(
+    "--n-max", metavar="COUNT", help="With add-remove: a public bound on the number of records."
+)
+RECORDS_PER_PERSON = option(
+    "--records-per-person",
+    metavar="COUNT",
+    help="How many records one person may have; the promise is then per person (default 1).",
+)
+LEDGER = option(
+    "--ledger",
+    metavar="FILE",
+    help="Budget to charge before the data are read; see kng budget create.",
+)
+SEED = option(
+    "--seed",
+    metavar="NUMBER",
+    help="Make the answer repeatable: a simulation, not to be published, that no ledger books.",
+)
+JSON = option("--json", "as_json", is_flag=True, help="Print the receipt as JSON.")
+OUT = option("--out", metavar="FILE", help="Write the receipt as JSON to a new file.")
+
+# What every release says about its promise, its account and its receipt.
+PROMISE = (NEIGHBOURS, N_MAX, RECORDS_PER_PERSON, LEDGER, SEED, JSON, OUT)
+
+
+def with_options(*options: Decorator) -> Decorator:
+    """Return a decorator that adds options, the first of them first in the help."""
+
+    def decorate(command: Command) -> Command:
+        for add in reversed(options):
+            command = add(command)
+        return command
+
+    return decorate

@@ -1,0 +1,57 @@
+"""The library's messages in the words of the command line.
+
+The library speaks of its arguments, ``n_max=5``; at a shell they are options, ``--n-max 5``.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Arguments that are options of the same name.
+_OPTIONS = (
+    *("coef_bound", "granularity", "mechanism", "n_max", "neighbours", "norm"),
+    *("records_per_person", "sampler", "scale", "threshold"),
+)
+_NAMES = "|".join(_OPTIONS)
+# What stands in quotes is the caller's own: a column may be called n_max.
+_FREE, _END = r"(?<![\w'\"/.-])", r"(?![\w'\"/]|\.\w)"
+
+_PHRASES = (
+    (
+        r"Name the columns to use, as in bounds=\{'(.*?)': \(0, 100\)\}",
+        r"Name the column with --column, or as in --bounds \1=0:100",
+    ),
+    (r"bounds=\(0, 100\)", "--bounds 0:100"),
+    (r"bounds_[Xy]=\(0, 100\)( or \{'age': \(0, 100\)\})?", "--bounds COLUMN=0:100"),
+    (
+        r"Give bounds as \{column: \(low, high\)\} or one array per end",
+        "Name them, as in --bounds x=0:50 --bounds y=0:50",
+    ),
+    (r"Load other formats yourself and give the data frame", "Convert other formats to CSV first"),
+    (r"or of a new file for one", "or make one with kng budget create"),
+    (r"\bhistory\(\) lists", "kng budget history lists"),
+    (r"^sequence must be that of", "--receipt must be the number of"),
+    (r"\brun verify\(\)", "run kng budget verify"),
+    (r"Use fit_intercept=True", "Leave out --no-intercept"),
+    (r"fit_intercept=False", "--no-intercept"),
+    (r"coef_bound=None", "no --coef-bound"),
+    (r"\bkng\.(mean|median|quantile)\b", r"kng \1"),
+    (r"\bHuberRegressor\b", "kng huber"),
+    (r"\bLinearRegression\b", "kng linear"),
+    (_FREE + "bounds_X" + _END, "--bounds"),
+    (_FREE + "bounds_y" + _END, "--bounds of the target"),
+    (rf"{_FREE}({_NAMES})='?([\w./-]*\w)'?", lambda found: f"{_flag(found[1])} {found[2]}"),
+    (rf"{_FREE}({_NAMES}){_END}(?= (must|belongs)| names)", lambda found: _flag(found[1])),
+    (rf"{_FREE}(n_max|records_per_person|coef_bound){_END}", lambda found: _flag(found[1])),
+)
+
+
+def at_the_shell(message: str) -> str:
+    """Return a message with options where the library has arguments."""
+    for pattern, words in _PHRASES:
+        message = re.sub(pattern, words, message)
+    return message
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
