@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from math import inf, isnan
 
 import numpy as np
 import pytest
 
+from kng.core.bounds import bounds_of
+from kng.core.encoding import encoding_of
+from kng.core.errors import IncompatibleParts
+from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.problem import Problem
+from kng.domains import Box, WholeSpace
+from kng.losses import Pinball
+from kng.mechanisms import KNG
+from kng.norms import LInf
 from kng.reproduce import errata as module
 from kng.reproduce.errata import errata, markdown, told
 from kng.reproduce.witness import diamond, line_loss, mass, middles, plane_loss, step_loss
@@ -106,6 +116,24 @@ def test_chains_are_judged_under_both_readings(rows):
 def test_section_4_5_1_names_the_wrong_figure(rows):
     text = witness(rows, "Section 4.5.1: the results")
     assert "d = 2 and n = 10 to 100,000; Figure 1 has d = 12 and n = 100 to 10,000,000" in text
+
+
+def test_densities_without_an_integral_are_refused(rows):
+    """The integral of equation (3) grows like its range, and KNG asks for a bounded one."""
+    text = witness(rows, "Sections 4.4, 4.5; equations (2), (3)")
+    near, far, farther = (float(m) for m in re.findall(r"(\S+) over", text))
+    assert far > 90 * near
+    assert farther > 90 * far
+    records = encoding_of(bounds_of((0, 1)), granularity=None, missing=None, bits=8)
+    lattice, unit = records.lattice, PrivacyUnit(ReplaceOne(11), 1)
+
+    def plan(domain):
+        problem = Problem(Pinball(Fraction(1, 2)), LInf(), domain, records, lattice, unit)
+        return KNG().plan(problem, Fraction(1))
+
+    assert plan(Box.of(lattice))
+    with pytest.raises(IncompatibleParts, match="may not have a finite integral"):
+        plan(WholeSpace(1))
 
 
 def test_r_is_infinitely_bad_and_the_literal_index_grows_with_n(rows):

@@ -57,7 +57,7 @@ def test_the_exponential_curve_falls_by_a_half_less_the_drift_of_r():
 
 
 @pytest.mark.parametrize("n", [SMALL, LARGE])
-def test_the_scale_r_matters(monkeypatch, reduced, n):
+def test_leaving_r_out_moves_the_private_curves_of_the_paper_alone(monkeypatch, reduced, n):
     """Leaving R out, as a careless reader might, moves every private curve of the paper."""
     monkeypatch.setattr(Sample, "moments", lambda sample: replace(moments(sample), largest=1.0))
     before, after = reduced[Task(n, 0)].errors, Figure1().measure(Task(n, 0), SEED).errors
