@@ -124,6 +124,7 @@ def limit_panels(
     law.plot(grid, gammainc(12, grid), color=_BLACK, linewidth=1.6, label="limit: Gamma(12)")
     law.set_title("linear regression: distribution of c‖Hz‖", fontsize=11)
     law.set_xlabel("c‖Hz‖, one sample of each size")
+    law.set_ylabel("probability of at most that")
     law.legend(loc="lower right", fontsize=8, frameon=False)
     law.grid(True, linewidth=0.3)
     return save(figure, stem)
