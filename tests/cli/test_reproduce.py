@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from functools import partial
 
 import pytest
 
+from kng.cli import reproduce as command
 from kng.reproduce import figure1, figure2, theorem
 from kng.reproduce.run import Run
 
@@ -136,6 +138,34 @@ def test_another_seed_in_the_same_folder(run, small, tmp_path):
     assert "holds another run than this one" in outcome.err
 
 
+@pytest.mark.parametrize("name", ["figure1", "figure2", "theorem"])
+def test_a_quick_run_leaves_the_files_of_a_full_one_alone(run, small, tmp_path, name, monkeypatch):
+    module = {"figure1": figure1, "figure2": figure2, "theorem": theorem}[name]
+    full = {"figure1": "Figure1", "figure2": "Figure2", "theorem": "Theorem"}[name]
+    assert run("reproduce", name, *SMALL, "--out", tmp_path).code == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    tiny = getattr(module, full)
+    monkeypatch.setattr(module, full, lambda **given: tiny(**tiny.keywords | _named(given)))
+    assert run("reproduce", name, *SMALL, "--quick", "--out", tmp_path).code == 0
+    after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert before.items() <= after.items()
+    assert {file for file in after if file not in before} == {
+        file.replace(name, f"{name}-quick") for file in before
+    }
+
+
+def _named(given):
+    return {key: value for key, value in given.items() if key == "name"}
+
+
+def test_without_a_terminal_a_line_comes_now_and_then(run, small, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "_EVERY", 0.0)
+    outcome = run("reproduce", "figure2", *SMALL, "--out", tmp_path)
+    lines = outcome.err.splitlines()
+    assert len(lines) == 6 - 1  # the last task ends the run
+    assert all(re.fullmatch(r"figure2: \d+% done, about \d:\d\d:\d\d left", line) for line in lines)
+
+
 def test_help(run):
     text = run("reproduce", "--help").out
     assert all(name in text for name in ("figure1", "figure2", "theorem", "errata"))
@@ -160,10 +190,12 @@ def test_a_quick_figure_on_a_terminal_shows_the_time_left(tmp_path):
     assert child.returncode == 0
     assert time.monotonic() - start < 60
     text = seen.decode()
-    assert "figure2  [" in text
+    assert "figure2-quick  [" in text
     assert "100%" in text
     assert "00:00:" in text
-    assert Run(figure2.Figure2(sizes=(10,), replicates=20), 190509436, tmp_path).finished()
+    quick = figure2.Figure2(sizes=(10,), replicates=20, name="figure2-quick")
+    assert Run(quick, 190509436, tmp_path).finished()
+    assert not list(tmp_path.glob("figure2.*"))  # a full run's files would be left alone
 
 
 def _read(terminal):

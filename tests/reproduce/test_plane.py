@@ -13,7 +13,7 @@ from kng.reproduce.chain import Chain
 from kng.reproduce.constants import QUANTILE_TRUTH
 from kng.reproduce.plane import BOUNDS, Leaves, gradient_score, loss_score
 from kng.reproduce.simplex import quantile_regression
-from kng.reproduce.witness import diamond
+from kng.reproduce.witness import diamond, middles
 
 FINE, COARSE = 600, 10
 
@@ -31,7 +31,7 @@ def cell(theta):
 
 
 def expected(score, X, y, rate):
-    theta = diamond(FINE)
+    theta = diamond(middles(FINE))
     logs = -rate * np.array([score(X, y, t) for t in theta])
     weights = np.exp(logs - logs.max())
     return np.bincount(cell(theta), weights, COARSE**2) / weights.sum()

@@ -12,6 +12,7 @@ from kng.reproduce.experiment import Task
 from kng.reproduce.theorem import (
     LEVELS,
     Theorem,
+    floor,
     knorm,
     kolmogorov,
     limit_hessian,
@@ -72,6 +73,13 @@ def test_total_variation_is_one_where_the_ball_cuts_all_away():
     moments = Moments(100, 100 * limit_hessian(12), np.zeros(12), np.zeros(12), 1.0)
     centre = np.full(12, 0.5)
     assert total_variation(moments, centre, 1 / 8, SeededBits(1), 1000) == 1
+
+
+def test_the_floor_is_the_distance_of_the_limit_itself():
+    found = [kolmogorov(-np.log(SeededBits(k).uniforms(500)), 1) for k in range(200)]
+    error = np.std(found) / np.sqrt(200)
+    # the mean for finite samples is less by 1/(6 draws), a hundredth of it here
+    assert abs(np.mean(found) - floor(500)) < 5 * error + 0.01 * floor(500)
 
 
 def test_noise_and_distance_agree_with_scipy():

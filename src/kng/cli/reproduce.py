@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from textwrap import fill
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     Found = dict[Task, Measured]
 
 _SEED = 1905_09436  # the paper's number in the arXiv
+_EVERY = 30.0  # seconds between two lines of progress where there is no terminal
 
 
 @click.group()
@@ -37,7 +40,9 @@ def _options(function: Callable[..., None]) -> Callable[..., None]:
         click.option("--seed", default=str(_SEED), show_default=True, help="Repeats a table."),
         click.option("--out", default="reproduction", show_default=True, help="Folder for files."),
         click.option("--jobs", default=None, help="Processes; as many as processors by default."),
-        click.option("--quick", is_flag=True, help="Fewer and smaller samples: under a minute."),
+        click.option(
+            "--quick", is_flag=True, help="Fewer and smaller samples, in files of their own."
+        ),
     ):
         function = option(function)
     return function
@@ -51,7 +56,9 @@ def figure1(**options: Any) -> None:
 
     experiment = Figure1()
     if options["quick"]:
-        experiment = Figure1(sizes=(10**2, 10**3, 10**4, 10**5), replicates=20)
+        experiment = Figure1(
+            sizes=(10**2, 10**3, 10**4, 10**5), replicates=20, name="figure1-quick"
+        )
     _figure(experiment, METHODS, "Figure 1: linear regression, d = 12, ε = 1", options)
 
 
@@ -63,7 +70,7 @@ def figure2(**options: Any) -> None:
 
     experiment = Figure2()
     if options["quick"]:
-        experiment = Figure2(sizes=(10, 10**2, 10**3, 10**4), replicates=20)
+        experiment = Figure2(sizes=(10, 10**2, 10**3, 10**4), replicates=20, name="figure2-quick")
     _figure(experiment, METHODS, "Figure 2: median regression, d = 2, ε = 1", options)
 
 
@@ -74,11 +81,11 @@ def theorem(**options: Any) -> None:
     from kng.reproduce.experiment import Task
     from kng.reproduce.picture import limit_panels
     from kng.reproduce.summary import last_slopes, table
-    from kng.reproduce.theorem import LEVELS, METHODS, Theorem
+    from kng.reproduce.theorem import LEVELS, METHODS, Theorem, floor
 
     experiment = Theorem()
     if options["quick"]:
-        experiment = Theorem(sizes=(10**3, 10**4, 10**5), replicates=2)
+        experiment = Theorem(sizes=(10**3, 10**4, 10**5), replicates=2, name="theorem-quick")
     run = _run(experiment, options)
     found = _follow(run, _jobs(options["jobs"]))
     rows = table(experiment.name, found)
@@ -88,7 +95,8 @@ def theorem(**options: Any) -> None:
     radii = {
         n: [found[Task(n, 0)].facts[f"{level:.2f}"] for level in LEVELS] for n in experiment.sizes
     }
-    _wrote(*limit_panels(rows, METHODS, radii, run.folder / experiment.name))
+    noise = floor(experiment.draws)
+    _wrote(*limit_panels(rows, METHODS, radii, noise, run.folder / experiment.name))
 
 
 @reproduce.command()
@@ -198,7 +206,7 @@ def _whole(name: str, text: str, least: int) -> int:
 
 
 def _follow(run: Run, jobs: int) -> Found:
-    """Run with a bar on a terminal, and in silence elsewhere; tell how to go on if interrupted."""
+    """Run, show how far it is, and tell how to go on if interrupted."""
     experiment, missing = run.experiment, run.missing()
     tasks = experiment.tasks()
     with _bar(experiment.name, sum(experiment.cost(task) for task in missing)) as forward:
@@ -221,9 +229,9 @@ def _follow(run: Run, jobs: int) -> Found:
 
 @contextmanager
 def _bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
-    """Show how far it is and the time left, on stderr, if that is a terminal."""
+    """Show how far it is and the time left on stderr: a bar, or lines if it is no terminal."""
     if not sys.stderr.isatty():
-        yield lambda _: None
+        yield _lines(label, total)
         return
     length = max(1, round(total))
     with click.progressbar(
@@ -239,6 +247,26 @@ def _bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
 
         yield forward
         bar.update(length - bar.pos)
+
+
+def _lines(label: str, total: float) -> Callable[[float], None]:
+    """Return what prints a line now and then; a log of an hour stays readable."""
+    start = told = monotonic()
+    done = 0.0
+
+    def forward(cost: float) -> None:
+        nonlocal done, told
+        done += cost
+        now = monotonic()
+        if now - told >= _EVERY and done < total:
+            told = now
+            line = f"{label}: {done / total:.0%} done"
+            if done > total / 50:  # before, it would tell of the time that compiling takes
+                left = timedelta(seconds=round((now - start) * (total / done - 1)))
+                line += f", about {left} left"
+            click.echo(line, err=True)
+
+    return forward
 
 
 def _show_table(title: str, rows: list[Row], slopes: list[Slope], labels: dict[str, str]) -> None:

@@ -1,11 +1,16 @@
-"""The paper's chain, compiled: one coordinate at a time, for a stated number of steps.
+"""The paper's chain, compiled: one coordinate at a time, for a stated number of proposals.
 
-The paper says how many steps and nothing else. The start here is 0, which no record decides, and a
-step is uniform within a reach. Two reaches are compared:
+The paper says how many steps and nothing else. What a step of a "one-at-a-time" chain is can be
+read in two ways, and both are run:
+
+    a proposal   one coordinate, in turn: 10,000 steps are 10,000 proposals
+    a sweep      every coordinate once: 10,000 steps are 10,000 d proposals
+
+The start here is 0, which no record decides, and a proposal is uniform within a reach:
 
     fixed   0.1 on every coordinate, for every n, as `kng.samplers.metropolis` has it
-    tuned   0.1 at first; each coordinate's reach grows by 1.3 when a step is taken and shrinks when
-            it is not, so that 44 % are, during the first half of the steps
+    tuned   0.1 at first; each coordinate's reach grows by 1.3 when a proposal is taken and shrinks
+            when it is not, so that 44 % are, during the first half
 
 A chain has no certified distance to its target; these are here to be compared with exact draws.
 """
@@ -32,10 +37,14 @@ Score = Callable[[Matrix, Vector, Vector], float]
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """How long it runs, and for how many steps the reach is tuned."""
+    """How many proposals it makes, and for how many of them the reach is tuned."""
 
-    steps: int
+    proposals: int
     tuning: int = 0
+
+    def sweeping(self, dim: int) -> Chain:
+        """Return the chain of as many sweeps over all coordinates."""
+        return Chain(self.proposals * dim, self.tuning * dim)
 
     def gradient(
         self, matrix: Matrix, vector: Vector, rate: float, radius: float, bits: Bits
@@ -59,7 +68,7 @@ class Chain:
         return end
 
     def _luck(self, bits: Bits) -> tuple[Vector, Vector]:
-        return bits.uniforms(self.steps), bits.uniforms(self.steps)
+        return bits.uniforms(self.proposals), bits.uniforms(self.proposals)
 
 
 @numba.njit

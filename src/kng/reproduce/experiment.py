@@ -48,7 +48,7 @@ class Experiment(Protocol):
         ...
 
 
-# Every experiment does this one in a moment; its result tells one program from another.
+# Every experiment does this one in a moment; libraries that draw otherwise show in its result.
 PROBE = Task(100, 0)
 
 

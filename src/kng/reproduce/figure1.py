@@ -9,7 +9,9 @@ loss is read again for each step of its solver.
     kng-printed            equation (1), eps/(8 (1+B))
     kng-derived            Theorem 3.1 for the same sum, eps/(4 (1+B))
     ...-chain              the same laws by the paper's 10,000 steps, one coordinate at a time, with
-                           a fixed reach; -chain-tuned with a reach that adapts
+                           a fixed reach; a step is a proposal for one coordinate
+    ...-chain-sweeps       the same, where a step is a sweep over all d coordinates
+    ...-chain-tuned        10,000 proposals with a reach that adapts
 
 and beyond the paper, with public bounds of +-8 for Y where it takes R = max |Y| from the records:
 
@@ -67,12 +69,14 @@ METHODS = {
     "exponential-chain": "exponential mechanism, chain",
     "kng-printed-chain": "KNG as printed, chain",
     "kng-derived-chain": "KNG as derived, chain",
+    "kng-derived-chain-sweeps": "KNG as derived, chain of sweeps",
     "kng-derived-chain-tuned": "KNG as derived, tuned chain",
     "ours-default": "ours: least squares, default",
     "ours-objective": "ours: tuned objective perturbation",
     "ours-huber": "ours: Huber",
 }
 _CHAIN = Chain(LINEAR_STEPS)
+_SWEEPS = _CHAIN.sweeping(len(LINEAR_TRUTH))
 _TUNED = Chain(LINEAR_STEPS, LINEAR_STEPS // 2)
 
 
@@ -109,6 +113,7 @@ class Figure1:
             "exponential-chain": problem.exponential_chain,
             "kng-printed-chain": lambda bits: problem.kng_chain(_CHAIN, printed_rate(), bits),
             "kng-derived-chain": lambda bits: problem.kng_chain(_CHAIN, derived_rate(), bits),
+            "kng-derived-chain-sweeps": lambda b: problem.kng_chain(_SWEEPS, derived_rate(), b),
             "kng-derived-chain-tuned": lambda b: problem.kng_chain(_TUNED, derived_rate(), b),
             "ours-default": lambda bits: default(moments, bits),
             "ours-objective": lambda bits: tuned_objective(moments, bits),

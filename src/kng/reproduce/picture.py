@@ -22,61 +22,61 @@ class PictureError(KngError):
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a curve is drawn."""
+    """How a curve is drawn; line and marker tell it from the others in a print without colours."""
 
     color: str
-    line: str = "-"
-    marker: str = ""
-    width: float = 1.8
+    line: str | tuple[int, tuple[float, ...]] = "none"
+    marker: str = "none"
+    width: float = 1.6
 
 
-# The paper has the non-private curve black and the exponential mechanism red.
-_BLACK, _RED, _BLUE, _GREEN = "#000000", "#cc2222", "#2255bb", "#118833"
-_PALE_RED, _PALE_GREEN, _ORANGE, _PURPLE, _GREY = (
-    "#dd8866",
-    "#77bb44",
-    "#dd8800",
-    "#883399",
-    "#888888",
-)
+# The palette of Okabe and Ito, which colour-blind readers can tell apart. The paper has the
+# non-private curve black and the exponential mechanism red.
+_BLACK, _ORANGE, _SKY, _GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+_BLUE, _VERMILION, _PURPLE, _GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
+_LONG, _DASHED, _DOTTED = (0, (10, 3)), (0, (4, 1.5)), (0, (1, 1.5))
+_DASHDOT, _TWO_DOTS = (0, (6, 1.5, 1, 1.5)), (0, (4, 1.5, 1, 1.5, 1, 1.5))
+# Lines are exact draws, markers without a line are chains.
 STYLES = {
-    "non-private": Style(_BLACK, width=2.2),
-    "exponential": Style(_RED),
-    "exponential-printed": Style(_RED),
-    "exponential-derived": Style(_PALE_RED, "--"),
-    "objective-perturbation": Style(_BLUE),
-    "kng": Style(_GREEN),
-    "kng-printed": Style(_GREEN),
-    "kng-derived": Style(_PALE_GREEN, "--"),
-    "exponential-chain": Style(_RED, "", "o"),
-    "exponential-printed-chain": Style(_RED, "", "o"),
-    "exponential-derived-chain": Style(_PALE_RED, "", "s"),
-    "kng-chain": Style(_GREEN, "", "o"),
-    "kng-chain-tuned": Style(_GREEN, "", "x"),
-    "kng-printed-chain": Style(_GREEN, "", "o"),
-    "kng-derived-chain": Style(_PALE_GREEN, "", "s"),
-    "kng-derived-chain-tuned": Style(_PALE_GREEN, "", "x"),
-    "distance-linear": Style(_GREEN, "-", "o"),
-    "distance-quantile": Style(_RED, "-", "o"),
-    "distance-quantile-vanishing": Style(_BLUE, "--", "s"),
-    "noise-kng": Style(_GREEN, "-", "o"),
-    "noise-exponential": Style(_RED, "-", "o"),
-    "noise-quantile": Style(_BLUE, "--", "s"),
-    "ours-default": Style(_GREY, ":"),
-    "ours-objective": Style(_ORANGE, ":"),
-    "ours-huber": Style(_PURPLE, "-."),
+    "non-private": Style(_BLACK, "-", width=2.4),
+    "exponential": Style(_VERMILION, _LONG),
+    "exponential-printed": Style(_VERMILION, _LONG),
+    "exponential-derived": Style(_ORANGE, _DASHDOT),
+    "objective-perturbation": Style(_ORANGE, _DASHDOT),
+    "kng": Style(_BLUE, _DASHED),
+    "kng-printed": Style(_SKY, "-", "1"),
+    "kng-derived": Style(_BLUE, _DASHED),
+    "exponential-chain": Style(_VERMILION, marker="s"),
+    "exponential-printed-chain": Style(_VERMILION, marker="s"),
+    "exponential-derived-chain": Style(_ORANGE, marker="D"),
+    "kng-chain": Style(_BLUE, marker="o"),
+    "kng-chain-sweeps": Style(_BLUE, marker="^"),
+    "kng-chain-tuned": Style(_BLUE, marker="x"),
+    "kng-printed-chain": Style(_SKY, marker="v"),
+    "kng-derived-chain": Style(_BLUE, marker="o"),
+    "kng-derived-chain-sweeps": Style(_BLUE, marker="^"),
+    "kng-derived-chain-tuned": Style(_BLUE, marker="x"),
+    "distance-linear": Style(_BLUE, "-", "o"),
+    "distance-quantile": Style(_VERMILION, _LONG, "s"),
+    "distance-quantile-vanishing": Style(_GREEN, _DASHDOT, "^"),
+    "noise-kng": Style(_BLUE, "-", "o"),
+    "noise-exponential": Style(_VERMILION, _LONG, "s"),
+    "noise-quantile": Style(_GREEN, _DASHDOT, "^"),
+    "ours-default": Style(_GREY, _DOTTED, "+"),
+    "ours-objective": Style(_PURPLE, _TWO_DOTS, "*"),
+    "ours-huber": Style(_GREEN, "-", "P"),
 }
 
 
 def curves(rows: list[Row], labels: Mapping[str, str], stem: Path, title: str) -> list[Path]:
     """Draw base 10 logarithms of mean errors against those of n, as in the paper."""
-    figure = canvas(7.2, 6.4)
+    figure = canvas(8.0, 7.2)
     axes = figure.add_subplot()
     plot(axes, rows, labels)
-    axes.set_xlabel("log₁₀ n")
+    axes.set_xlabel("log₁₀ n (markers of chains at one n stand side by side)")
     axes.set_ylabel("log₁₀ average distance to θ*")
     axes.set_title(title, fontsize=11)
-    axes.legend(loc="upper right", fontsize=8, frameon=False)
+    axes.legend(loc="upper right", fontsize=8, frameon=False, handlelength=4)
     # Room for the legend in the corner where the paper has it; ours-default starts above it.
     top = max(row.log10_mean_error for row in rows if row.method != "ours-default")
     axes.set_ylim(top=top + 0.9)
@@ -84,7 +84,11 @@ def curves(rows: list[Row], labels: Mapping[str, str], stem: Path, title: str) -
 
 
 def limit_panels(
-    rows: list[Row], labels: Mapping[str, str], radii: Mapping[int, list[float]], stem: Path
+    rows: list[Row],
+    labels: Mapping[str, str],
+    radii: Mapping[int, list[float]],
+    floor: float,
+    stem: Path,
 ) -> list[Path]:
     """Draw Theorem 3.2: distances to the limit, the law of the radius, sizes of the noise."""
     from scipy.special import gammainc
@@ -92,6 +96,9 @@ def limit_panels(
     figure = canvas(13.5, 4.6)
     distance, law, noise = figure.subplots(1, 3)
     plot(distance, rows, {m: t for m, t in labels.items() if m.startswith("distance")})
+    distance.axhline(
+        log10(floor), color=_GREY, linestyle=_DOTTED, label="Kolmogorov, draws of the limit itself"
+    )
     distance.set_title("distance to the K-norm limit", fontsize=11)
     distance.set_ylabel("log₁₀ distance")
     plot(noise, rows, {m: t for m, t in labels.items() if m.startswith("noise")})
@@ -99,15 +106,25 @@ def limit_panels(
     noise.set_ylabel("log₁₀ mean size, in units of R")
     for axes in (distance, noise):
         axes.set_xlabel("log₁₀ n")
-        axes.legend(loc="lower left", fontsize=8, frameon=False)
+        axes.legend(loc="lower left", fontsize=8, frameon=False, handlelength=4)
         axes.set_ylim(bottom=axes.get_ylim()[0] - 0.6)  # room for the legend
-    for n, quantiles in radii.items():
+    looks = zip((_ORANGE, _SKY, _GREEN, _VERMILION, _PURPLE), "sv^ox", strict=True)
+    for (n, quantiles), (color, marker) in zip(radii.items(), looks, strict=False):
         levels = [(k + 1) / (len(quantiles) + 1) for k in range(len(quantiles))]
-        law.plot(quantiles, levels, marker=".", linewidth=0.8, label=f"n = {n:,}")
+        law.plot(
+            *(quantiles, levels),
+            color=color,
+            marker=marker,
+            markersize=4,
+            markerfacecolor="none",
+            linewidth=0.8,
+            label=f"n = {n:,}",
+        )
     grid = [k / 5 for k in range(0, 126)]
     law.plot(grid, gammainc(12, grid), color=_BLACK, linewidth=1.6, label="limit: Gamma(12)")
     law.set_title("linear regression: distribution of c‖Hz‖", fontsize=11)
     law.set_xlabel("c‖Hz‖, one sample of each size")
+    law.set_ylabel("probability of at most that")
     law.legend(loc="lower right", fontsize=8, frameon=False)
     law.grid(True, linewidth=0.3)
     return save(figure, stem)
@@ -115,24 +132,30 @@ def limit_panels(
 
 def plot(axes: Any, rows: list[Row], labels: Mapping[str, str]) -> None:
     """Draw one curve per method, with bars of one standard error."""
+    chains = [method for method in labels if STYLES[method].line == "none"]
     for method, label in labels.items():
         points = [row for row in rows if row.method == method]
         style = STYLES[method]
         axes.errorbar(
-            [log10(row.n) for row in points],
+            [log10(row.n) + _aside(method, chains) for row in points],
             [row.log10_mean_error for row in points],
             yerr=[row.log10_se for row in points],
             color=style.color,
-            linestyle=style.line or "none",
+            linestyle=style.line,
             linewidth=style.width,
-            marker=style.marker or None,
-            markersize=6,
+            marker=style.marker,
+            markersize=5.5,
             markerfacecolor="none",
             elinewidth=0.8,
             label=label,
         )
     axes.set_xticks(sorted({log10(row.n) for row in rows}))
     axes.grid(True, linewidth=0.3)
+
+
+def _aside(method: str, chains: list[str]) -> float:
+    """Return how far a chain's markers stand beside their n, so that none hides another."""
+    return 0.04 * (chains.index(method) - (len(chains) - 1) / 2) if method in chains else 0.0
 
 
 def canvas(width: float, height: float) -> Any:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import pi, sqrt
+from math import log, pi, sqrt
 from typing import Protocol
 
 import numpy as np
@@ -69,7 +69,8 @@ class Theorem:
 
     def cost(self, task: Task) -> float:
         """Return about how many milliseconds."""
-        return 60 + min(task.n, LARGEST_PLANE) / 30 + task.n / 10_000
+        plane = 200 + task.n / 55 if task.n <= LARGEST_PLANE else 0
+        return 100 + plane + task.n / 20_000
 
     def measure(self, task: Task, seed: int) -> Measured:
         """Return distances to the limit, sizes of the noise, and quantiles of ||H z||."""
@@ -161,6 +162,14 @@ def accepted(proposals: Batches, bits: Bits, size: int) -> Matrix:
 
 def _mean_distance(drawn: Matrix, centre: Vector) -> float:
     return float(np.linalg.norm(drawn - centre, axis=1).mean())
+
+
+def floor(draws: int) -> float:
+    """Return the mean Kolmogorov distance of draws to the very law that they come from.
+
+    The limit of sqrt(draws) times it is sqrt(pi / 2) ln 2 = 0.87; a distance near it is none.
+    """
+    return sqrt(pi / 2) * log(2) / sqrt(draws)
 
 
 def kolmogorov(values: Vector, shape: int) -> float:
