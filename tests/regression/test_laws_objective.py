@@ -121,6 +121,31 @@ def test_objective_perturbation_of_least_squares(name: str) -> None:
     verdict(found)
 
 
+CENTRE = (Fraction(2), Fraction(-3))
+
+
+@pytest.mark.parametrize(("d", "radius"), [(1, 3), (2, 3), (2, Fraction(1, 2))])
+def test_a_ridge_with_a_centre_has_its_law(d: int, radius: Fraction) -> None:
+    """The density of a loss with a linear term; without the centre it is rejected."""
+    X, y = line(12, d)
+    regression = problem(d, n=12, norm=NORMS["linf"], radius=radius)
+    plan = ObjectivePerturbation(Fraction(1, 2), CENTRE[:d]).plan(regression, Fraction(2))
+    rate, ridge = 1 / (2 * (1 + float(radius))), d / np.expm1(1.0)
+    bits, field = SeededBits(35), field_of(X, y)
+    draws = floats([Perturbed().draw(plan, field, bits) for _ in range(4000)])
+
+    def judged(centre: Array) -> dict[float, float]:
+        # (ridge / 2) ||theta - c||^2 is that of 0 and the linear term -ridge c'theta
+        def derivatives(theta: Array) -> tuple[Array, tuple[Array, ...]]:
+            gradient, upper = derivatives_of(X, y, ridge, np.inf)(theta)
+            return gradient - ridge * centre, upper
+
+        return judge(draws, derivatives, rate, "linf", reach=float(radius), ball=True)
+
+    verdict(judged(floats(CENTRE[:d])))
+    assert judged(np.zeros(d))[1.0] < ALARM
+
+
 class Plain:
     """Huber's loss by the oracle's own sums, so that thousands of draws stay cheap."""
 

@@ -292,11 +292,15 @@ class HuberRegressor(PrivateRegressor):
         return (low + high) / 2
 
     def _facts(self) -> dict[str, str]:
+        middle = show(self._middle())
+        response = f"drawn towards {middle}, clipped 2**20 thresholds from it"
+        if self.mechanism == "exponential":
+            response = "clipped to its bounds"
+        elif self.centre is not None:
+            response = f"clipped 2**20 thresholds from {middle}"
         return {
             "threshold": show(exact(self.threshold, "threshold")),
-            "response": "clipped to its bounds"
-            if self.mechanism == "exponential"
-            else f"drawn towards {show(self._middle())}, clipped 2**20 thresholds from it",
+            "response": response,
             **super()._facts(),
         }
 

@@ -317,7 +317,8 @@ def centre_of(value: Any, design: Design) -> tuple[Fraction, ...] | None:
     """Read a public guess of the coefficients, in the order of a release, into standard units."""
     if value is None:
         return None
-    if isinstance(value, str) or np.ndim(value) != 1 or len(value) != design.dim:
+    counted = hasattr(value, "__len__") and not isinstance(value, str | Mapping)
+    if not counted or len(value) != design.dim:
         raise SpecError(
             f"centre must be {design.dim} numbers, one for each coefficient in the order of "
             "release_.value: the intercept first, if there is one."
