@@ -5,8 +5,8 @@
 The paper's Algorithm 1 with public bounds in place of R = max |Y|: d = 12, epsilon = 1, errors of
 standard deviation 1. Shown are the median and, in brackets, the 90th percentile of the Euclidean
 distance to the truth over 50 seeded replicates. The paper averages; the default of LinearRegression
-has polynomial tails (three degrees of freedom), and where data are few its mean is that of a few far
-draws.
+has polynomial tails (three degrees of freedom), and where data are few its mean is that of a few
+far draws.
 """
 
 from __future__ import annotations
