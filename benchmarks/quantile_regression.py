@@ -10,7 +10,7 @@ import numpy as np
 from statsmodels.regression.quantile_regression import QuantReg
 
 import kng
-from benchmarks.timing import best_seconds, extra_bytes
+from benchmarks.timing import best_seconds
 
 # (records, coefficients, rounds, promised ratio)
 SIZES = [(10**5, 2, 5, 1.0), (10**6, 2, 3, 2.0), (10**4, 3, 7, 10.0), (10**4, 4, 3, None)]
@@ -27,6 +27,21 @@ for _ in range(2):
     kng.QuantileRegressor(epsilon=1, bounds_X=(-1, 1), bounds_y=(-1, 1)).fit(X, X[:, 0])
     times.append(time.perf_counter() - start)
 print(times[0] - times[1])
+"""
+
+# Compiled code allocates where Python cannot see it, so the system is asked for the peak (Linux).
+_MEMORY = """
+import resource
+import kng
+from benchmarks.quantile_regression import records
+model = kng.QuantileRegressor(epsilon=1, bounds_X=(-1, 1), bounds_y=(-1, 1))
+model.fit(*records(1000, {d}))
+X, y = records(10**6, {d})
+with open("/proc/self/statm") as pages:
+    before = int(pages.read().split()[1]) * resource.getpagesize()
+model.fit(X, y)
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print((after - before) / (X.nbytes + y.nbytes))
 """
 
 
@@ -57,13 +72,19 @@ def main() -> None:
             f"n = {n:<9}d = {d}{1e3 * times['plain']:>10.1f} ms{1e3 * times['private']:>10.1f} ms"
             f"{ratio:>8.2f}   promised {target}"
         )
-    X, y = records(10**6, 2)
-    memory = extra_bytes(lambda: model.fit(X, y)) / (X.nbytes + y.nbytes)
-    print(f"extra memory / data at n = 10^6, d = 2: {memory:.2f}   promised <= {PROMISED_MEMORY:g}")
-    first = subprocess.run(
-        [sys.executable, "-c", _FIRST_CALL], capture_output=True, text=True, check=True
-    )
-    print(f"first fit of a process, beyond its second: {float(first.stdout):.2f} s   promised <= 3")
+    for d in (2, 3):
+        print(
+            f"peak of the process / data at n = 10^6, d = {d}: {printed(_MEMORY.format(d=d)):.2f}"
+            f"   promised <= {PROMISED_MEMORY:g}"
+        )
+    first = printed(_FIRST_CALL)
+    print(f"first fit of a process, beyond its second: {first:.2f} s   promised <= 3")
+
+
+def printed(code: str) -> float:
+    """Return the number that a process of its own prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(done.stdout)
 
 
 if __name__ == "__main__":

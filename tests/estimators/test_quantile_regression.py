@@ -54,6 +54,20 @@ def test_several_quantiles_do_not_cross_within_the_bounds(columns):
     assert "1/6 to each of 3" in fitted.release_.details["budget split"]
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
+@pytest.mark.parametrize(
+    "quantile",
+    [1 / 30000, float(np.exp(-9)), 1 / 3, 0.123456789012345, "1/7", 1 - 2**-40, "1/99991"],
+)
+def test_any_quantile_is_drawn_however_many_digits_it_has(quantile, columns, neighbours):
+    """Its denominator multiplies every integer of the search, and none may overflow."""
+    X, y = records(300, columns)
+    fitted = model(quantile=quantile, neighbours=neighbours, epsilon=20).fit(X, y)
+    share = np.mean(y <= fitted.predict(X))
+    assert abs(share - float(Fraction(quantile))) < 0.1
+
+
 def test_units_do_not_matter():
     X, y = records(2000)
     plain = model(bounds_X=(-1, 1)).fit(X, y)
