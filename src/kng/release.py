@@ -100,14 +100,14 @@ def _samplers(plan: Plan) -> dict[str, Sampler]:
 def _plane_samplers() -> tuple[Sampler, ...]:
     # Imported here: numba takes longer to load than a median takes to draw.
     from kng.samplers.branch_and_bound import BranchAndBound
-    from kng.samplers.chords import Chords
+    from kng.samplers.chains.chords import Chords
 
     return (BranchAndBound(), Chords())
 
 
 def _curved_samplers() -> tuple[Sampler, ...]:
     from kng.samplers.branch_and_bound import BranchAndBound
-    from kng.samplers.slices import Slices
+    from kng.samplers.chains.slices import Slices
 
     return (BranchAndBound(), Slices())
 
@@ -115,9 +115,9 @@ def _curved_samplers() -> tuple[Sampler, ...]:
 def _regression_samplers(plan: CoefficientPlan | PerturbedPlan) -> tuple[Sampler, ...]:
     # Imported here: SciPy takes longer to load than a median takes to draw.
     from kng.samplers.affine import Affine
+    from kng.samplers.chains.hit_and_run import HitAndRun
+    from kng.samplers.chains.metropolis import Metropolis
     from kng.samplers.gaussian import Gaussian
-    from kng.samplers.hit_and_run import HitAndRun
-    from kng.samplers.metropolis import Metropolis
     from kng.samplers.perturbed import Perturbed
 
     if isinstance(plan, PerturbedPlan):

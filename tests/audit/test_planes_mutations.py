@@ -31,8 +31,8 @@ from kng.core.protocols import Point
 from kng.core.sensitivity import Constant
 from kng.data.ingest import Ingest
 from kng.losses import QuantilePlane, quantile_plane
-from kng.samplers import cover as cover_module
 from kng.samplers.branch_and_bound import BoxEnvelope
+from kng.samplers.covers import cover as cover_module
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
 

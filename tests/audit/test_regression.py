@@ -25,7 +25,7 @@ from kng.core.regression import CoefficientPlan
 from kng.domains import WholeSpace
 from kng.losses import Huber, LeastSquares
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
-from kng.samplers.target import Target
+from kng.samplers.chains.target import Target
 
 
 @pytest.mark.parametrize("name", MODELS)

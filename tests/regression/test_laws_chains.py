@@ -34,9 +34,9 @@ from regression.setting import ADD, NORMS, REPLACE, Array, accepted, field_of, p
 from kng.core.bits import SeededBits
 from kng.core.regression import AffineField, CoefficientPlan
 from kng.mechanisms import KNG, Exponential
-from kng.samplers.hit_and_run import HitAndRun, _Chart, _direction
-from kng.samplers.metropolis import Metropolis
-from kng.samplers.target import Target
+from kng.samplers.chains.hit_and_run import HitAndRun, _Chart, _direction
+from kng.samplers.chains.metropolis import Metropolis
+from kng.samplers.chains.target import Target
 
 
 def records(n: int, d: int, intercept: bool = False) -> tuple[Array, Array]:

@@ -43,11 +43,11 @@ from kng.core.bits import SeededBits
 from kng.core.regression import AffineField, CoefficientPlan
 from kng.mechanisms import KNG
 from kng.samplers.affine import Affine
-from kng.samplers.far import Far
-from kng.samplers.pinned import Pinned
-from kng.samplers.programs import Sup
-from kng.samplers.projective import Frame, Proposals
-from kng.samplers.radial import lengths_of
+from kng.samplers.envelopes.far import Far
+from kng.samplers.envelopes.pinned import Pinned
+from kng.samplers.envelopes.programs import Sup
+from kng.samplers.envelopes.projective import Frame, Proposals
+from kng.samplers.envelopes.radial import lengths_of
 
 
 def plain(rng: np.random.Generator, d: int) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from kng.reproduce import constants, figure1, figure2
 from kng.reproduce.algorithm1 import Sample
 from kng.reproduce.chain import REACH, Chain
 from kng.reproduce.constants import EPSILON, LINEAR_TRUTH, B
-from kng.samplers.metropolis import Metropolis
+from kng.samplers.chains.metropolis import Metropolis
 
 
 @pytest.fixture(scope="module")

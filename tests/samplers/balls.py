@@ -19,12 +19,12 @@ from kng.estimators.regression import encoded
 from kng.losses import LeastSquares
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
-from kng.samplers.corner import Corner
+from kng.samplers.envelopes.corner import Corner
+from kng.samplers.envelopes.pinned import Pinned
+from kng.samplers.envelopes.pivots import pivots
+from kng.samplers.envelopes.programs import Sup, guesses
+from kng.samplers.envelopes.tilted import anchors
 from kng.samplers.gaussian import Form, GaussianProposals
-from kng.samplers.pinned import Pinned
-from kng.samplers.pivots import pivots
-from kng.samplers.programs import Sup, guesses
-from kng.samplers.tilted import anchors
 
 Array = np.ndarray
 MECHANISMS: dict[str, Any] = {"kng": KNG(), "exponential": Exponential()}

@@ -37,7 +37,7 @@ from kng.samplers.branch_and_bound import (
     accepted_of,
     covering,
 )
-from kng.samplers.chords import Chords
+from kng.samplers.chains.chords import Chords
 
 HALF = Fraction(1, 2)
 

@@ -28,9 +28,9 @@ from kng.mechanisms import KNG
 from kng.norms import L2
 from kng.samplers import affine, gaussian
 from kng.samplers.affine import Affine
-from kng.samplers.corner import Corner
-from kng.samplers.programs import Guess, Sup, guesses
-from kng.samplers.tilted import Anchor, Tilted
+from kng.samplers.envelopes.corner import Corner
+from kng.samplers.envelopes.programs import Guess, Sup, guesses
+from kng.samplers.envelopes.tilted import Anchor, Tilted
 
 BEST: dict[str, Any] = {"kng": affine.best, "exponential": gaussian.best}
 SAMPLE = 40_000

@@ -29,8 +29,8 @@ from kng.mechanisms import KNG, Exponential
 from kng.norms import L2, LInf
 from kng.release import certified
 from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound
-from kng.samplers.expansions import expand, width
-from kng.samplers.slices import Slices
+from kng.samplers.chains.slices import Slices
+from kng.samplers.covers.expansions import expand, width
 
 
 def plan_of(

@@ -14,8 +14,8 @@ from scipy.stats import kstest
 import kng
 from kng.core.bits import SeededBits
 from kng.losses.quantile_plane import PlaneRecords
-from kng.samplers import heaps
-from kng.samplers.heaps import merged
+from kng.samplers.covers import heaps
+from kng.samplers.covers.heaps import merged
 
 
 @settings(max_examples=50, deadline=None)

@@ -26,8 +26,8 @@ from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
 from kng.release import certified
 from kng.samplers.branch_and_bound import BranchAndBound
-from kng.samplers.expansions import expand, width
-from kng.samplers.slices import Slices
+from kng.samplers.chains.slices import Slices
+from kng.samplers.covers.expansions import expand, width
 
 
 def plan_of(

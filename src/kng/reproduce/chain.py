@@ -8,7 +8,7 @@ read in two ways, and both are run:
 
 The start here is 0, which no record decides, and a proposal is uniform within a reach:
 
-    fixed   0.1 on every coordinate, for every n, as `kng.samplers.metropolis` has it
+    fixed   0.1 on every coordinate, for every n, as `chains.metropolis` has it
     tuned   0.1 at first; each coordinate's reach grows by 1.3 when a proposal is taken and shrinks
             when it is not, so that 44 % are, during the first half
 

@@ -4,10 +4,10 @@ By rejection: proposals with a known density that is nowhere below the target, u
 until one is accepted. Which proposals are made depends on the data and changes the speed only;
 those with the smallest envelope are taken.
 
-    whole space  `kng.samplers.projective`  noise where the data see, the base measure elsewhere
-                 `kng.samplers.far`         where the data say that theta is long
-    ball         `kng.samplers.pinned`      noise where the data see, any point elsewhere
-                 `kng.samplers.corner`      from a corner, if the ball's edge cuts the density
+    whole space  `envelopes.projective`  noise where the data see, the base measure elsewhere
+                 `envelopes.far`         where the data say that theta is long
+    ball         `envelopes.pinned`      noise where the data see, any point elsewhere
+                 `envelopes.corner`      from a corner, if the ball's edge cuts the density
 
 Measured figures, slow cases included: docs/sampling-regression.md.
 
@@ -37,11 +37,11 @@ from kng.core.regression import (
     RealNorm,
     Vector,
 )
-from kng.samplers.corner import Corner
-from kng.samplers.far import Far
-from kng.samplers.pinned import Pinned
-from kng.samplers.programs import Sup, guesses
-from kng.samplers.projective import Frame, Proposals
+from kng.samplers.envelopes.corner import Corner
+from kng.samplers.envelopes.far import Far
+from kng.samplers.envelopes.pinned import Pinned
+from kng.samplers.envelopes.programs import Sup, guesses
+from kng.samplers.envelopes.projective import Frame, Proposals
 
 FIRST_BATCH = 2**6
 LAST_BATCH = 2**15

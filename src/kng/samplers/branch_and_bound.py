@@ -1,7 +1,7 @@
 """Exact draws in a few coordinates: leaves that are boxes, found by branch and bound.
 
 The domain is cut into boxes of lattice points with bounds on the exponent over each
-(`kng.samplers.boxes`), until
+(`covers.boxes`), until
 
     sum over boxes inside of  points * exp(-upper)   >=   alpha * sum of  points * exp(-lower),
 
@@ -35,11 +35,11 @@ from kng.core.protocols import CurvedField, CurvedLoss, PlaneField, Point
 from kng.core.sensitivity import Constant
 from kng.core.smoothing import smoothing
 from kng.samplers.coins import below, choose, uniform
-from kng.samplers.cover import covers_of
-from kng.samplers.curved_cover import CurvedCover
-from kng.samplers.halving import ENVELOPE, LOG
+from kng.samplers.covers.cover import covers_of
+from kng.samplers.covers.curved_cover import CurvedCover
+from kng.samplers.covers.halving import ENVELOPE, LOG
+from kng.samplers.covers.sheared import ShearedBoxes
 from kng.samplers.leaves import smoothed
-from kng.samplers.sheared import ShearedBoxes
 
 # Up to how many coordinates boxes are a way to draw.
 _MOST = 5
@@ -78,7 +78,7 @@ class Scores(Protocol):
 class Covering(Protocol):
     """Disjoint boxes that hold the domain, with bounds on the exponent; offsets are from a pilot.
 
-    Two stand beside each other: `kng.samplers.cover` decides records, `kng.samplers.curved_cover`
+    Two stand beside each other: `covers.cover` decides records, `covers.curved_cover`
     expands gradients.
     """
 

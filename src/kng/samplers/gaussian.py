@@ -2,7 +2,7 @@
 
     density proportional to exp( -q(theta) ),    q = (theta - theta_hat)' P (theta - theta_hat) / 2
 
-with P = (rate / Delta) A. As for KNG (`kng.samplers.pinned`) the coordinates are split into those
+with P = (rate / Delta) A. As for KNG (`envelopes.pinned`) the coordinates are split into those
 that the data see and the others, here with levels R of sqrt(2 q):
 
     body of level R    ||z||_2 <= R,      sum over W of |theta_j| <= base + slope R
@@ -10,7 +10,7 @@ that the data see and the others, here with levels R of sqrt(2 q):
     z = P_SS^-1/2 (P (theta - theta_hat))_S, whose square is at most 2 q
 
 Where the ball's edge cuts the density its nearest corner is the better place to start from
-(`kng.samplers.tilted`).
+(`envelopes.tilted`).
 
 Paper    Proposition 2.2 in the linear regression of section 4.3, drawn without a chain.
 Privacy  docs/proofs/samplers/corner.md: rejection from an envelope, in real arithmetic.
@@ -32,11 +32,11 @@ from kng.core.plan import Certificate
 from kng.core.privacy import Guarantee
 from kng.core.regression import AffineField, BallDomain, CoefficientPlan, Matrix, Vector
 from kng.samplers.affine import FIRST_BATCH, LAST_BATCH, REAL_ASSUMPTIONS
-from kng.samplers.chi import Chi, normals
-from kng.samplers.l1_ball import l1_ball, log_l1_volume
-from kng.samplers.pivots import pivots
-from kng.samplers.room import Room, rooms
-from kng.samplers.tilted import Anchor, Tilted, anchors
+from kng.samplers.envelopes.chi import Chi, normals
+from kng.samplers.envelopes.l1_ball import l1_ball, log_l1_volume
+from kng.samplers.envelopes.pivots import pivots
+from kng.samplers.envelopes.room import Room, rooms
+from kng.samplers.envelopes.tilted import Anchor, Tilted, anchors
 
 Indices = NDArray[np.int64]
 

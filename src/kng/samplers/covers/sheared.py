@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.protocols import PlaneDomain, Point
-from kng.samplers.halving import LOWER, POINTS, REAL, UPPER
+from kng.samplers.covers.halving import LOWER, POINTS, REAL, UPPER
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

@@ -9,7 +9,7 @@ takes the place of their length is w:
 
     body of level x    ||u_S||_K <= x s / rate,     w (1 + length) <= 1 + kappa x
 
-and every theta whose exponent is at most x lies in it (`kng.samplers.radial` has length and
+and every theta whose exponent is at most x lies in it (`envelopes.radial` has length and
 kappa). The base measure is w^k (1 - w - ||phi_S||_1)^(|W| - 1) dw dpsi dphi_S, so levels have a
 gamma law, and the rest is the acceptance. Slopes far above 1 in standardised units, from columns
 that fill little of their bounds, are drawn so.
@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.regression import Matrix, Vector
-from kng.samplers.l1_ball import l1_sphere, log_l1_volume
-from kng.samplers.levels import Levels
-from kng.samplers.pivots import pivots
-from kng.samplers.projective import Frame, solved
-from kng.samplers.radial import lengths_of
+from kng.samplers.envelopes.l1_ball import l1_sphere, log_l1_volume
+from kng.samplers.envelopes.levels import Levels
+from kng.samplers.envelopes.pivots import pivots
+from kng.samplers.envelopes.projective import Frame, solved
+from kng.samplers.envelopes.radial import lengths_of
 
 # The strong coordinates' solution is unique if ||A_SS^-1 A_Sj||_1 < 1 for every weak j.
 _MOST = 0.9

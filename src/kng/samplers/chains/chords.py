@@ -21,7 +21,7 @@ from kng.core.bits import Bits
 from kng.core.plan import Certificate, DensityPlan
 from kng.core.privacy import Guarantee
 from kng.core.protocols import PlaneField, Point
-from kng.samplers.target import CHAIN_ASSUMPTIONS
+from kng.samplers.chains.target import CHAIN_ASSUMPTIONS
 
 Array = NDArray[np.float64]
 

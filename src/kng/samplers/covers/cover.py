@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.protocols import PlaneDomain, PlaneField, Point
-from kng.samplers.arranged import Arranged
-from kng.samplers.boxes import (
+from kng.samplers.covers.arranged import Arranged
+from kng.samplers.covers.boxes import (
     DOUBT,
     LEAST,
     LENGTH,
@@ -29,10 +29,10 @@ from kng.samplers.boxes import (
     refine,
     scan_points,
 )
-from kng.samplers.grouping import HIGH
-from kng.samplers.halving import KEY, REAL, enough
-from kng.samplers.pilots import pilot_of
-from kng.samplers.sheared import SHIFT, ShearedBoxes
+from kng.samplers.covers.grouping import HIGH
+from kng.samplers.covers.halving import KEY, REAL, enough
+from kng.samplers.covers.pilots import pilot_of
+from kng.samplers.covers.sheared import SHIFT, ShearedBoxes
 
 Array = NDArray[np.float64]
 

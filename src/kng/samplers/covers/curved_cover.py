@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.protocols import CurvedField, PlaneDomain, Point
-from kng.samplers.curved import (
+from kng.samplers.covers.curved import (
     FACTS,
     GRAIN,
     KIND,
@@ -32,9 +32,9 @@ from kng.samplers.curved import (
     at_points,
     refine,
 )
-from kng.samplers.expansions import DISTANCE, HUBER, SCALARS, expand, width
-from kng.samplers.halving import enough
-from kng.samplers.sheared import SHIFT, ShearedBoxes, longer
+from kng.samplers.covers.expansions import DISTANCE, HUBER, SCALARS, expand, width
+from kng.samplers.covers.halving import enough
+from kng.samplers.covers.sheared import SHIFT, ShearedBoxes, longer
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

@@ -28,7 +28,7 @@ from kng.core.plan import Certificate
 from kng.core.privacy import Guarantee
 from kng.core.protocols import BoxNorm
 from kng.core.regression import AffineField, BallDomain, CoefficientPlan, Matrix, Vector
-from kng.samplers.target import CHAIN_ASSUMPTIONS, Target
+from kng.samplers.chains.target import CHAIN_ASSUMPTIONS, Target
 
 
 @dataclass(frozen=True, slots=True)

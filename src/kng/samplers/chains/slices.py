@@ -21,7 +21,7 @@ from kng.core.bits import Bits
 from kng.core.plan import Certificate, DensityPlan
 from kng.core.privacy import Guarantee
 from kng.core.protocols import CurvedField, Point
-from kng.samplers.target import CHAIN_ASSUMPTIONS
+from kng.samplers.chains.target import CHAIN_ASSUMPTIONS
 
 # A chord is this often shortened at most; it is then shorter than a step of any lattice here.
 _TRIES = 128

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.protocols import PlaneField, Point
-from kng.samplers.grouping import fill_groups, order_groups
-from kng.samplers.heaps import merged
+from kng.samplers.covers.grouping import fill_groups, order_groups
+from kng.samplers.covers.heaps import merged
 
 Array = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ class Arranged:
         return cls(rows[order], residual, copies[order] if len(copies) else copies, levels)
 
     def groups(self, shear: Array) -> Array:
-        """Return the table of groups (`kng.samplers.grouping`)."""
+        """Return the table of groups (`covers.grouping`)."""
         table = np.zeros((2 ** (self.levels + 1) - 1, 7 * self.rows.shape[1] + 5))
         fill_groups(self.rows, self.residual, self.copies, shear, self.levels, table)
         return table

@@ -22,7 +22,7 @@ what the ball leaves of the noise around an estimate at its edge, inside or outs
 
 Paper    None: its chain crosses the ball's edge by being slow.
 Privacy  docs/proofs/samplers/corner.md: a rejection envelope, whatever the data.
-Cost     A few linear programs with 2 d variables (`kng.samplers.programs`), then d^2 a proposal.
+Cost     A few linear programs with 2 d variables (`envelopes.programs`), then d^2 a proposal.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.regression import Matrix, Vector
-from kng.samplers.levels import Levels
-from kng.samplers.programs import Guess, Sup
-from kng.samplers.room import Room, rooms
-from kng.samplers.wedge import Wedge, flattest_first
+from kng.samplers.envelopes.levels import Levels
+from kng.samplers.envelopes.programs import Guess, Sup
+from kng.samplers.envelopes.room import Room, rooms
+from kng.samplers.envelopes.wedge import Wedge, flattest_first
 
 # Rows that are a combination of others, to this share of their length, do not determine theta.
 _ZERO = 1e-8

@@ -20,7 +20,7 @@ import math
 import numpy as np
 from numba import njit
 
-from kng.samplers.expansions import (
+from kng.samplers.covers.expansions import (
     BEND,
     DISTANCE,
     ENDS,
@@ -32,7 +32,7 @@ from kng.samplers.expansions import (
     VALUE,
     expand,
 )
-from kng.samplers.halving import (
+from kng.samplers.covers.halving import (
     COUNTED,
     CUT,
     ENVELOPE,

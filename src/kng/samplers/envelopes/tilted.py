@@ -1,7 +1,7 @@
 """Gaussian draws at the edge of an l1 ball: where the middle lies outside, or not far inside.
 
 Around any point m the exponent is, with g = P m - v, delta = theta - m and the wedge of the slope g
-(`kng.samplers.wedge`),
+(`envelopes.wedge`),
 
     theta'P theta / 2 - v'theta = least + nu w0 + sum over E of rate_j |theta_j| + delta'P delta / 2
 
@@ -9,7 +9,7 @@ for any set E of coordinates: an identity, so every m is right, and the best one
 draw may be expected. They are looked for on the path of the penalty mu ||theta||_1, a little before
 it reaches the ball's edge. w0 and theta_E are drawn as exponentials, the other coordinates are
 Gaussian given them, and what the quadratic form has at its least, given w0 and theta_E, is the
-acceptance. Flat edges are kept within the room that the others leave (`kng.samplers.room`), at a
+acceptance. Flat edges are kept within the room that the others leave (`envelopes.room`), at a
 level R of sqrt(delta'P delta).
 
 Paper    None: its chain crosses the ball's edge by being slow.
@@ -29,11 +29,11 @@ from scipy.special import gammaincinv, gammaln
 
 from kng.core.bits import Bits
 from kng.core.regression import Matrix, Vector
-from kng.samplers.chi import Chi, normals
+from kng.samplers.envelopes.chi import Chi, normals
+from kng.samplers.envelopes.pivots import pivots
+from kng.samplers.envelopes.room import Room, rooms
+from kng.samplers.envelopes.wedge import Wedge, flattest_first
 from kng.samplers.path import Path
-from kng.samplers.pivots import pivots
-from kng.samplers.room import Room, rooms
-from kng.samplers.wedge import Wedge, flattest_first
 
 # How far above the least exponent of the path a point may lie, for each coordinate.
 _ABOVE = (0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)

@@ -19,7 +19,7 @@ from kng.core.bits import Bits
 from kng.core.plan import Certificate
 from kng.core.privacy import Guarantee
 from kng.core.regression import AffineField, CoefficientPlan, Vector
-from kng.samplers.target import CHAIN_ASSUMPTIONS, Target
+from kng.samplers.chains.target import CHAIN_ASSUMPTIONS, Target
 
 
 @dataclass(frozen=True, slots=True)

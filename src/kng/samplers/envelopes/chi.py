@@ -16,7 +16,7 @@ from scipy.special import comb, gammaincc, gammainccinv, gammaln
 
 from kng.core.bits import Bits
 from kng.core.regression import Matrix, Vector
-from kng.samplers.room import Room
+from kng.samplers.envelopes.room import Room
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """KNG on an l1 ball that holds the estimate: noise where the data see, elsewhere what room is left.
 
 The rows S are noise, |u_i| <= t, and the other coordinates W lie within the room that is left to
-them at level t (`kng.samplers.room`):
+them at level t (`envelopes.room`):
 
     body of level t    |u_i| <= t  for i in S,      sum over W of |theta_j| <= base + slope t
 
-It holds every theta of the ball with ||u||_inf <= t. As for a corner (`kng.samplers.corner`) a
+It holds every theta of the ball with ||u||_inf <= t. As for a corner (`envelopes.corner`) a
 level, then a uniform point of its body have a density proportional to exp(-c level(theta)), which
 is an envelope. All of S is the push-forward of the noise; none of it is a uniform point.
 
@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.regression import Matrix, Vector
-from kng.samplers.l1_ball import l1_ball, log_l1_volume
-from kng.samplers.levels import Levels
-from kng.samplers.pivots import pivots
-from kng.samplers.programs import Sup
-from kng.samplers.room import Room, rooms
+from kng.samplers.envelopes.l1_ball import l1_ball, log_l1_volume
+from kng.samplers.envelopes.levels import Levels
+from kng.samplers.envelopes.pivots import pivots
+from kng.samplers.envelopes.programs import Sup
+from kng.samplers.envelopes.room import Room, rooms
 
 Indices = NDArray[np.int64]
 

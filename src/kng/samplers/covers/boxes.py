@@ -13,7 +13,7 @@ come a lower and an upper bound on the exponent over the box. The box with the l
 
     points * ( exp(-lower) - exp(-upper) )
 
-is halved next, until there are enough of them (`kng.samplers.halving.enough`).
+is halved next, until there are enough of them (`covers.halving.enough`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import math
 import numpy as np
 from numba import njit
 
-from kng.samplers.grouping import HIGH
-from kng.samplers.halving import (
+from kng.samplers.covers.grouping import HIGH
+from kng.samplers.covers.halving import (
     COUNTED,
     CUT,
     ENVELOPE,

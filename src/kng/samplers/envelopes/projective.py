@@ -11,7 +11,7 @@ so the noise has one scale, whatever theta is. Proposals split the coordinates i
 
     weak     phi_W from the base measure: coordinates that the data say little about
     strong   u_S from K-norm noise, then phi_S = the solution of u_S(phi) = u_S; its size has a
-             law that knows how long theta must be (`kng.samplers.radial`)
+             law that knows how long theta must be (`envelopes.radial`)
 
 All weak is the base measure, all strong is the paper's push-forward.
 
@@ -37,9 +37,9 @@ from kng.core.regression import (
     TailedDomain,
     Vector,
 )
-from kng.samplers.l1_ball import l1_ball, log_l1_volume, log_tail_mass
-from kng.samplers.pivots import pivots
-from kng.samplers.radial import Radial, best_radial, lengths_of
+from kng.samplers.envelopes.l1_ball import l1_ball, log_l1_volume, log_tail_mass
+from kng.samplers.envelopes.pivots import pivots
+from kng.samplers.envelopes.radial import Radial, best_radial, lengths_of
 
 # Y is chosen so that the solution of u_S(phi) = u_S is unique: ||A_SS^-1 b_S||_1 <= 0.8 Y.
 _ROOM = 1.25

@@ -1,0 +1,1 @@
+"""Markov chains, by name only: approximate, and never a default."""

@@ -1,0 +1,1 @@
+"""Covers of a domain by boxes that follow the data, for branch and bound."""
