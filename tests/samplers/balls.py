@@ -20,11 +20,11 @@ from kng.losses import LeastSquares
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
 from kng.samplers.envelopes.corner import Corner
+from kng.samplers.envelopes.ellipsoid import Ellipsoid, Form
 from kng.samplers.envelopes.pinned import Pinned
 from kng.samplers.envelopes.pivots import pivots
 from kng.samplers.envelopes.programs import Sup, guesses
 from kng.samplers.envelopes.tilted import anchors
-from kng.samplers.gaussian import Form, GaussianProposals
 
 Array = np.ndarray
 MECHANISMS: dict[str, Any] = {"kng": KNG(), "exponential": Exponential()}
@@ -90,7 +90,7 @@ def offers(plan: CoefficientPlan, field: AffineField) -> Iterator[Any]:
     start = min((2 * form.least(points)) ** 0.5, 30.0)
     order, usable = pivots(form.precision)
     for k in range(usable + 1):
-        yield from GaussianProposals.splits(form, order[:k], start)
+        yield from Ellipsoid.splits(form, order[:k], start)
     for anchor in points:
         yield from anchor.proposals()
 

@@ -28,7 +28,7 @@ import numpy as np
 from kng.core.bits import Bits
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import Certificate
-from kng.core.privacy import Assumption, Guarantee
+from kng.core.privacy import Guarantee
 from kng.core.protocols import BoxNorm
 from kng.core.regression import (
     AffineField,
@@ -42,18 +42,7 @@ from kng.samplers.envelopes.far import Far
 from kng.samplers.envelopes.pinned import Pinned
 from kng.samplers.envelopes.programs import Sup, guesses
 from kng.samplers.envelopes.projective import Frame, Proposals
-
-FIRST_BATCH = 2**6
-LAST_BATCH = 2**15
-
-Offer = Proposals | Far | Pinned | Corner
-
-REAL_ASSUMPTIONS = (
-    Assumption.RANDOM_BITS,
-    Assumption.UNSEEN_CLOCK,
-    Assumption.REAL_ARITHMETIC,
-    Assumption.UNBOUNDED_TIME,
-)
+from kng.samplers.envelopes.rejection import ASSUMPTIONS, Envelope, first_accepted, smallest
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +67,20 @@ class Affine:
                 "there too. Use norm='auto', or coef_bound=None, or the Markov chain "
                 "sampler='metropolis'."
             )
-        return plan.certified(Certificate(self.name, Guarantee.IDEAL, REAL_ASSUMPTIONS))
+        return plan.certified(Certificate(self.name, Guarantee.IDEAL, ASSUMPTIONS))
 
     def draw(self, plan: CoefficientPlan, field: AffineField, bits: Bits) -> Vector:
         """Return coefficients in standardised units."""
-        proposals = best(plan, field)
-        size = FIRST_BATCH
-        while True:
-            theta, log_accept = proposals.batch(bits, size)
-            accepted = np.flatnonzero(np.log(bits.uniforms(size)) < log_accept)
-            if len(accepted):
-                return np.asarray(theta[accepted[0]])
-            size = min(2 * size, LAST_BATCH)
+        return first_accepted(best(plan, field), bits)
 
 
-def best(plan: CoefficientPlan, field: AffineField) -> Offer:
+def best(plan: CoefficientPlan, field: AffineField) -> Envelope:
     """Return the proposals with the smallest envelope."""
     ball = isinstance(plan.problem.domain, BallDomain)
-    offers = _on_a_ball(plan, field) if ball else _on_the_whole_space(plan, field)
-    return min(offers, key=lambda proposals: proposals.log_envelope)
+    return smallest(_on_a_ball(plan, field) if ball else _on_the_whole_space(plan, field))
 
 
-def _on_a_ball(plan: CoefficientPlan, field: AffineField) -> list[Offer]:
+def _on_a_ball(plan: CoefficientPlan, field: AffineField) -> list[Envelope]:
     sup = Sup.of(plan, field)
     found = guesses(sup)
     floor = max([0.0, *(sup.level(guess.weights) for guess in found)])
@@ -107,7 +88,7 @@ def _on_a_ball(plan: CoefficientPlan, field: AffineField) -> list[Offer]:
     return [Pinned.best(sup, floor), *(corner for corner in corners if corner is not None)]
 
 
-def _on_the_whole_space(plan: CoefficientPlan, field: AffineField) -> list[Offer]:
+def _on_the_whole_space(plan: CoefficientPlan, field: AffineField) -> list[Envelope]:
     frame = Frame.of(plan, field)
     far = Far.best(frame)
     return [Proposals.best(frame), *([] if far is None else [far])]
@@ -117,6 +98,3 @@ def acceptance(plan: CoefficientPlan, field: AffineField, bits: Bits, size: int)
     """Return the mean acceptance probability; for tests and documentation, never for a release."""
     _, log_accept = best(plan, field).batch(bits, size)
     return float(np.exp(log_accept).mean())
-
-
-__all__ = ["REAL_ASSUMPTIONS", "Affine", "Proposals", "acceptance"]
