@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -139,6 +140,48 @@ def test_the_law_is_the_stated_one(case):
     found = draws(envelope_of(plan, field), 5000)
     assert p_value(found, law_of(gammas)) > ALARM
     assert p_value(found, law_of(gammas, 1.2)) < ALARM
+
+
+def mixture(plan: DensityPlan, field) -> dict[Point, float]:
+    """Return the law of draws whose responses are each moved by -2, -1, 0 or 1."""
+    n = len(field.response)
+    mixed: dict[Point, float] = {}
+    for moves in product((-2, -1, 0, 1), repeat=n):
+        response = field.response.astype(np.float64) + moves
+        totals = (*field.totals[:-1], int(response.sum()))
+        moved = replace(field, response=response, totals=totals, spread=0)
+        for k, p in law_of(exponents(plan, moved)).items():
+            mixed[k] = mixed.get(k, 0.0) + p / 4**n
+    return mixed
+
+
+def test_draws_with_shifts_have_the_law_of_the_mixture():
+    """Three records that lie on a lattice plane: 64 laws, equally likely."""
+    plan = plan_of(2, 4, epsilon=8, records=3)
+    X, y = np.array([[0.5], [0.5], [-1]]), np.array([0.5, 0.5, -1])
+    field = replace(field_of(plan, X, y), spread=2)
+    bits = SeededBits(9)
+    found = [BranchAndBound().draw(plan, field, bits) for _ in range(2000)]
+    assert p_value(found, mixture(plan, field)) > ALARM
+    assert p_value(found, law_of(exponents(plan, replace(field, spread=0)))) < ALARM
+
+
+@pytest.mark.parametrize("tau", [HALF, Fraction(9, 10)], ids=str)
+def test_mixtures_of_neighbours_are_private(tau):
+    """All pairs of two records on lattice planes; so few of them reach half of epsilon."""
+    plan = plan_of(2, 4, tau=tau, records=2)
+    kinds = list(product((-1.0, 0.5), (-0.5, 0.5)))
+    laws = {}
+    for pair in product(kinds, repeat=2):
+        X, y = np.array([[x] for x, _ in pair]), np.array([y for _, y in pair])
+        laws[pair] = mixture(plan, replace(field_of(plan, X, y), spread=2))
+    losses = [
+        max(abs(math.log(laws[a][k] / laws[b][k])) for k in laws[a])
+        for a in laws
+        for b in laws
+        if a[0] == b[0] and a != b
+    ]
+    assert 0.4 < max(losses) <= 1 + 1e-12
 
 
 def boxes_of(envelope: BoxEnvelope):
