@@ -85,12 +85,14 @@ def offers(plan: CoefficientPlan, field: AffineField) -> Iterator[Any]:
                 yield from corner.with_rooms(guess.theta)
         return
     rate = plan.rate / plan.scale.bound
-    form = Form(rate * field.matrix, rate * field.vector, float(plan.problem.domain.radius))  # type: ignore[attr-defined]
-    points = anchors(form.precision, form.vector, form.radius)
-    start = min((2 * form.least(points)) ** 0.5, 30.0)
-    order, usable = pivots(form.precision)
-    for k in range(usable + 1):
-        yield from Ellipsoid.splits(form, order[:k], start)
+    given = rate * field.matrix, rate * field.vector, float(plan.problem.domain.radius)  # type: ignore[attr-defined]
+    points = anchors(*given)
+    order, usable = pivots(given[0])
+    inside = [Form(*given, center) for center in (0 * given[1], *(a.point for a in points[:1]))]
+    for form in (Form.around_the_estimate(*given), *inside):
+        start = min((2 * form.least(points)) ** 0.5, 30.0)
+        for k in range(usable + 1):
+            yield from Ellipsoid.splits(form, order[:k], start)
     for anchor in points:
         yield from anchor.proposals()
 

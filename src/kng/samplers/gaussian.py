@@ -17,6 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from kng.core.bits import Bits
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import Certificate
@@ -52,7 +54,13 @@ def best(plan: CoefficientPlan, field: AffineField) -> Envelope:
     domain = plan.problem.domain
     assert isinstance(domain, BallDomain)
     factor, radius = plan.rate / plan.scale.bound, float(domain.radius)
-    form = Form(factor * field.matrix, factor * field.vector, radius)
-    points = anchors(form.precision, form.vector, radius)
+    precision, vector = factor * field.matrix, factor * field.vector
+    points = anchors(precision, vector, radius)
+    # Numbers are smallest around 0, and largest around an estimate that lies far outside.
+    forms = [
+        Form(precision, vector, radius, np.zeros(len(vector))),
+        *(Form(precision, vector, radius, anchor.point) for anchor in points[:1]),
+        Form.around_the_estimate(precision, vector, radius),
+    ]
     tilted = (proposals for anchor in points for proposals in anchor.proposals())
-    return smallest([Ellipsoid.best(form, points), *tilted])
+    return smallest([*(Ellipsoid.best(form, points) for form in forms), *tilted])

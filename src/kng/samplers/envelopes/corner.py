@@ -42,6 +42,8 @@ from kng.samplers.envelopes.wedge import Wedge, flattest_first
 
 # Rows that are a combination of others, to this share of their length, do not determine theta.
 _ZERO = 1e-8
+# Nor do rows whose matrix is nearly singular as a whole; so says its condition number.
+_LARGEST = 1e11
 
 Indices = NDArray[np.int64]
 
@@ -73,6 +75,8 @@ class Corner:
         edge = edge[flattest_first(inward + slope[edge], inward - slope[edge])]
         rows = rows[np.argsort(np.abs(guess.weights[rows]), kind="stable")]
         first = cls(sup, guess.weights, support, edge, rows, 0, 0, Room(sup.radius, 0.0))
+        if not np.linalg.cond(first._square) < _LARGEST:
+            return None
         return first.with_flats().with_boxes().with_flats().with_less_room(guess.theta)
 
     def with_flats(self) -> Corner:

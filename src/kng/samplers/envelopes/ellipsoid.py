@@ -32,31 +32,39 @@ from kng.samplers.envelopes.tilted import Anchor
 
 Indices = NDArray[np.int64]
 
+# Axes with a smaller share of the largest eigenvalue are not seen.
+_ZERO = 1e-14
 # Levels begin at most here: exp(-30^2 / 2) is still a number, and beyond it a corner is better.
 _HIGHEST = 30.0
 
 
 @dataclass(frozen=True)
 class Form:
-    """The exponent theta'P theta / 2 - v'theta on a ball, measured from theta_hat.
+    """The exponent theta'P theta / 2 - v'theta on a ball, measured from any point.
 
-        exponent = constant - rest'theta + q(theta),       rest = v - P theta_hat
+        exponent = constant - rest'theta + q(theta),       rest = v - P center
 
-    ``rest`` is what a solver left, or 0; in the ball rest'theta is at most ``slack``.
+    In the ball rest'theta is at most ``slack``. With the estimate for a center there is no rest;
+    where the estimate lies far outside, a point of the ball is the better one.
     """
 
     precision: Matrix
     vector: Vector
     radius: float
+    center: Vector
 
-    @cached_property
-    def center(self) -> Vector:
-        """Return theta_hat."""
-        return np.asarray(np.linalg.lstsq(self.precision, self.vector, rcond=1e-14)[0])
+    @classmethod
+    def around_the_estimate(cls, precision: Matrix, vector: Vector, radius: float) -> Form:
+        """Return the form measured from P^-1 v, or from the shortest such point."""
+        values, axes = np.linalg.eigh(precision)
+        seen = values > _ZERO * max(float(values[-1]), 0.0)
+        along = axes[:, seen]
+        center = along @ ((along.T @ vector) / values[seen])
+        return cls(precision, vector, radius, np.asarray(center))
 
     @cached_property
     def rest(self) -> Vector:
-        """Return v - P theta_hat."""
+        """Return v - P center."""
         return np.asarray(self.vector - self.precision @ self.center)
 
     @property

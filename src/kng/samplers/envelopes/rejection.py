@@ -36,8 +36,11 @@ class Envelope(Protocol):
 
 
 def smallest(envelopes: Iterable[Envelope]) -> Envelope:
-    """Return the envelope with the least integral: the most is accepted of it."""
-    return min(envelopes, key=lambda envelope: envelope.log_envelope)
+    """Return the envelope with the least integral: the most is accepted of it.
+
+    Of those that are alike to a hundredth the first, so that the simplest may stand first.
+    """
+    return min(envelopes, key=lambda envelope: round(envelope.log_envelope, 2))
 
 
 def first_accepted(envelope: Envelope, bits: Bits) -> Vector:
