@@ -68,6 +68,27 @@ def test_any_quantile_is_drawn_however_many_digits_it_has(quantile, columns, nei
     assert abs(share - float(Fraction(quantile))) < 0.1
 
 
+@pytest.mark.parametrize("quantile", ["1e-31", "0." + "3" * 320, Fraction(10**40 + 1, 3 * 10**40)])
+def test_a_quantile_with_endless_digits_is_refused(quantile):
+    with pytest.raises(kng.KngError, match="thirty digits"):
+        model(quantile=quantile).fit(*records(10))
+
+
+@pytest.mark.parametrize(("columns", "epsilon"), [(1, 100), (2, 10), (3, 1)])
+@pytest.mark.parametrize("kind", ["ones", "mostly ones", "near the bound"])
+def test_a_bound_that_leaves_the_fit_out_does_not_stall(kind, columns, epsilon):
+    """The best plane is a corner of the box of coefficients; beyond it lie many better ones."""
+    rng = np.random.default_rng(0)
+    X = {
+        "ones": np.ones((1000, columns)),
+        "mostly ones": np.where(rng.random((1000, columns)) < 0.97, 1.0, -1.0),
+        "near the bound": rng.uniform(0.9, 1, (1000, columns)),
+    }[kind]
+    y = np.clip(rng.normal(size=1000), -2, 2) + 1
+    fitted = model(coef_bound=0.1, epsilon=epsilon).fit(X, y)
+    assert np.abs(fitted.coef_).max() <= 0.1
+
+
 def test_units_do_not_matter():
     X, y = records(2000)
     plain = model(bounds_X=(-1, 1)).fit(X, y)

@@ -41,6 +41,8 @@ _RESPONSE = 2**24
 _FINE, _FINEST = 2**31, Fraction(1, 2**33)
 # Responses are shifted at random by up to 2**-13 of their range, so that heaps can be split.
 _SPREAD = Fraction(2, 2**12)
+# The largest denominator of a quantile: it multiplies sums over records in float64.
+_DIGITS = 10**30
 # Half ranges of y that a coefficient may be worth unless coef_bound says otherwise.
 _REACH = 4
 
@@ -220,6 +222,11 @@ class QuantileRegressor(PrivateRegressor):
                 raise SpecError(
                     f"quantile must lie strictly between 0 and 1, got {show(tau)}. For the ends of "
                     "a distribution use for example 0.01 or 0.99."
+                )
+            if tau.denominator > _DIGITS:
+                raise SpecError(
+                    "quantile has more than thirty digits, which the search for a draw does not "
+                    "follow. Give it shorter, such as 0.333333."
                 )
         if any(a >= b for a, b in pairwise(taus)):
             raise SpecError(

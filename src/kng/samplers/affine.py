@@ -21,6 +21,7 @@ Cost     d^3 once, then d^2 a proposal, in batches. A ball also costs a few line
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -40,9 +41,15 @@ from kng.core.regression import (
 from kng.samplers.envelopes.corner import Corner
 from kng.samplers.envelopes.far import Far
 from kng.samplers.envelopes.pinned import Pinned
-from kng.samplers.envelopes.programs import Sup, guesses
+from kng.samplers.envelopes.programs import Guess, Sup, guesses
 from kng.samplers.envelopes.projective import Frame, Proposals
-from kng.samplers.envelopes.rejection import ASSUMPTIONS, Envelope, first_accepted, smallest
+from kng.samplers.envelopes.rejection import (
+    ASSUMPTIONS,
+    Envelope,
+    first_accepted,
+    offered,
+    smallest,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +91,30 @@ def _on_a_ball(plan: CoefficientPlan, field: AffineField) -> list[Envelope]:
     sup = Sup.of(plan, field)
     found = guesses(sup)
     floor = max([0.0, *(sup.level(guess.weights) for guess in found)])
-    corners = [Corner.at(sup, guess) for guess in found]
-    return [Pinned.best(sup, floor), *(corner for corner in corners if corner is not None)]
+    return offered(
+        lambda: Pinned.splits(sup, [], floor),  # uniform points: always there
+        lambda: [Pinned.best(sup, floor)],
+        *(partial(_corner, sup, guess) for guess in found),
+    )
+
+
+def _corner(sup: Sup, guess: Guess) -> list[Envelope]:
+    corner = Corner.at(sup, guess)
+    return [] if corner is None else [corner]
 
 
 def _on_the_whole_space(plan: CoefficientPlan, field: AffineField) -> list[Envelope]:
     frame = Frame.of(plan, field)
+    return offered(
+        lambda: [Proposals.split(frame, [])],  # the base measure: always there
+        lambda: [Proposals.best(frame)],
+        partial(_far, frame),
+    )
+
+
+def _far(frame: Frame) -> list[Envelope]:
     far = Far.best(frame)
-    return [Proposals.best(frame), *([] if far is None else [far])]
+    return [] if far is None else [far]
 
 
 def acceptance(plan: CoefficientPlan, field: AffineField, bits: Bits, size: int) -> float:

@@ -8,7 +8,7 @@ The domain is cut into boxes of lattice points with bounds on the exponent over 
 which certifies that an attempt of `kng.samplers.leaves` is accepted with probability alpha or more.
 alpha is public and the same for every dataset: boxes are halved until it is reached, and it is
 reached at the latest when all boxes that matter are single points. So a public number of attempts
-and the smoothing lemma give exactly epsilon, and nothing can fail.
+and the smoothing lemma give exactly epsilon. Where it takes long: the proof, "It ends".
 
 Points of a box are known by their box alone, and all boxes with as many points and the same bound
 are alike. So a draw takes a class of boxes, a box of it, and a point of that, all exactly.

@@ -15,6 +15,7 @@ Cost     d^3 once, then d^2 a proposal, in batches.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -25,8 +26,14 @@ from kng.core.plan import Certificate
 from kng.core.privacy import Guarantee
 from kng.core.regression import AffineField, BallDomain, CoefficientPlan, Vector
 from kng.samplers.envelopes.ellipsoid import Ellipsoid, Form
-from kng.samplers.envelopes.rejection import ASSUMPTIONS, Envelope, first_accepted, smallest
-from kng.samplers.envelopes.tilted import anchors
+from kng.samplers.envelopes.rejection import (
+    ASSUMPTIONS,
+    Envelope,
+    first_accepted,
+    offered,
+    smallest,
+)
+from kng.samplers.envelopes.tilted import Anchor, anchors
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +69,14 @@ def best(plan: CoefficientPlan, field: AffineField) -> Envelope:
         *(Form(precision, vector, radius, anchor.point) for anchor in points[:1]),
         Form.around_the_estimate(precision, vector, radius),
     ]
-    tilted = (proposals for anchor in points for proposals in anchor.proposals())
-    return smallest([*(Ellipsoid.best(form, points) for form in forms), *tilted])
+    return smallest(
+        offered(
+            lambda: Ellipsoid.splits(forms[0], [], 0.0),  # uniform points: always there
+            *(partial(_ellipsoid, form, points) for form in forms),
+            *(anchor.proposals for anchor in points),
+        )
+    )
+
+
+def _ellipsoid(form: Form, points: list[Anchor]) -> list[Envelope]:
+    return [Ellipsoid.best(form, points)]

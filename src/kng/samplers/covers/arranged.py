@@ -20,6 +20,9 @@ _GROUP = 16
 _LEVELS = 13
 # Records whose temporaries stay in the processor's cache, and that tell how widely they are spread.
 _BLOCK = 2**14
+# A residual that no plane reaches, and an allowance for what rounding does to those that are.
+FAR = 2.0**70
+_SURELY = 1 + 2.0**-40
 _SAMPLE = 4096
 
 
@@ -33,11 +36,19 @@ class Arranged:
     levels: int
 
     @classmethod
-    def of(cls, field: PlaneField, pilot: Point) -> Arranged:
-        """Put records into groups; arrays that are done with go before the next ones come."""
+    def of(cls, field: PlaneField, pilot: Point, first: Array, last: Array) -> Arranged:
+        """Put records into groups; arrays that are done with go before the next ones come.
+
+        A record that is decided alike at every point from ``first`` to ``last`` is moved out of
+        reach, so that boxes which leave the domain do not count on it. That needs a score that
+        looks at decisions alone, which a gradient is.
+        """
         t, residual = np.array(pilot, np.float64), np.empty(len(field.rows))
         for part in _parts(len(residual)):
-            residual[part] = field.response[part] - field.rows[part].astype(np.float64) @ t
+            x = field.rows[part].astype(np.float64)
+            residual[part] = field.response[part] - x @ t
+            if field.weighed == "gradient":
+                residual[part] = _out_of_reach(x, residual[part], first - t, last - t)
         rows, residual, copies = merged(field.rows, residual)
         n = len(rows)
         levels = min(_LEVELS, max(0, int(log2(max(n / _GROUP, 1)))))
@@ -63,11 +74,21 @@ class Arranged:
         return loss, size
 
 
+def _out_of_reach(rows: Array, residual: Array, first: Array, last: Array) -> Array:
+    """Return residuals; -FAR or FAR where no t between first and last decides otherwise."""
+    ends = np.stack([rows * first, rows * last])
+    low, high = ends.min(axis=0).sum(axis=1), ends.max(axis=0).sum(axis=1)
+    # Whole numbers below 2**53 are exact; beyond, a record stays that might be moved.
+    moved = np.where(residual > high * _SURELY + 1, FAR, residual)
+    return np.asarray(np.where(residual < low * _SURELY - 1, -FAR, moved))
+
+
 def _spreads(rows: NDArray[np.float32], residual: Array) -> Array:
     """Return how widely residuals and covariates are spread, as a few thousand records tell."""
     spaced = slice(None, None, max(1, len(rows) // _SAMPLE))
     columns = np.vstack([residual[spaced], rows[spaced, 1:].T])
-    spreads = columns.std(axis=1) if len(rows) else np.zeros(len(columns))
+    columns = columns[:, np.abs(columns[0]) < FAR]
+    spreads = columns.std(axis=1) if columns.size else np.zeros(len(columns))
     return np.asarray(np.where(spreads > 0, spreads, 1.0), np.float64)
 
 

@@ -166,5 +166,5 @@ def covers_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> list[Co
         pilot, shears = pilot_of(field)
         pilot = np.clip(np.rint(pilot), first, last)
     boxes = [ShearedBoxes(domain, pilot, shear, WHOLE, domain.dim + 2) for shear in shears]
-    records = Arranged.of(field, boxes[0].pilot)
+    records = Arranged.of(field, boxes[0].pilot, first, last)
     return [Cover(field, records, rate, each) for each in boxes]

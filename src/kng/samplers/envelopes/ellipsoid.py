@@ -33,8 +33,9 @@ from kng.samplers.envelopes.tilted import Anchor
 Indices = NDArray[np.int64]
 
 # Axes with a smaller share of the largest eigenvalue are not seen.
-_ZERO = 1e-14
-# Levels begin at most here: exp(-30^2 / 2) is still a number, and beyond it a corner is better.
+_ZERO = 1e-9
+# Levels begin at most here: exp(-30^2 / 2) is still a number. Where more is needed the center is a
+# bad one, and another has the smaller envelope.
 _HIGHEST = 30.0
 
 

@@ -21,7 +21,6 @@ docs/proofs/samplers/affine.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import log
 
 import numpy as np
@@ -138,9 +137,10 @@ class Proposals:
         radial, log_mass = best_radial(m, d + 1, shift, offers, np.repeat(prices, len(known)))
         return radial, k - radial.tail, log_mass
 
-    @cached_property
-    def _inverse(self) -> Matrix:
-        return np.asarray(np.linalg.inv(self.frame.matrix[np.ix_(self.strong, self.strong)]))
+    def strong_size(self, theta: Matrix) -> Vector:
+        """Return rate * ||gradient on the strong coordinates|| / s."""
+        gradient = theta @ self.frame.matrix[:, self.strong] - self.frame.vector[self.strong]
+        return np.asarray(self.frame.norm.lengths(gradient) / self.frame.noise)
 
     def batch(self, bits: Bits, size: int) -> tuple[Matrix, Vector]:
         """Return proposed coefficients and the log of their acceptance probabilities."""
@@ -150,13 +150,16 @@ class Proposals:
         weak = np.abs(phi).sum(axis=1)
         log_accept, x, log_bound = np.zeros(size), np.zeros(size), np.zeros(size)
         if k:
-            x, log_bound = self.radial.draw(bits, size)
-            phi[:, self.strong], log_jacobian = self._solve(bits, phi, x)
+            phi[:, self.strong], log_jacobian = self._solve(bits, phi, self.radial.draw(bits, size))
             log_accept -= log_jacobian
         total = np.abs(phi).sum(axis=1)
         inside = total < 1
         theta = self.shift * phi / np.where(inside, 1 - total, 1.0)[:, None]
         length = np.abs(theta).sum(axis=1)
+        if k:
+            # Of theta itself, so that what rounding has moved is weighed where it is.
+            x = self.strong_size(theta) / (self.shift + length)
+            log_bound = self.radial.log_bound(x)
         log_accept += (d + 1) * np.log((self.shift + length) / (1 + length))
         log_accept -= self.frame.tail * np.log1p(length) + self.weak_tail * np.log1p(-weak)
         log_accept -= self.frame.exponent(theta) + log_bound - x
@@ -170,10 +173,11 @@ class Proposals:
         size, k = len(x), len(self.strong)
         noise = self.frame.norm.directions(bits, size, k) * (x * self.frame.noise)[:, None]
         cross = phi[:, self.weak] @ self.frame.matrix[np.ix_(self.weak, self.strong)]
-        target = self.frame.vector[self.strong] / self.shift
         room = 1 - np.abs(phi[:, self.weak]).sum(axis=1, keepdims=True)
-        p = (noise - cross + room * target) @ self._inverse
+        # The estimate by itself: its numbers are large, and the noise would be lost in them.
         q = self.center / self.shift
+        square = self.frame.matrix[np.ix_(self.strong, self.strong)]
+        p = np.linalg.solve(square, (noise - cross).T).T + room * q
         strong = solved(p, np.broadcast_to(-q, p.shape))
         slope = 1 + np.sign(strong) @ q
         return strong, np.log(slope) - log(1 - float(np.abs(q).sum()))

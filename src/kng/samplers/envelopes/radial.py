@@ -65,8 +65,13 @@ class Radial:
         """Log of the integral of x^(m-1) exp(-x) bound(x)."""
         return float(np.logaddexp.reduce(self._log_masses))
 
-    def draw(self, bits: Bits, size: int) -> tuple[Vector, Vector]:
-        """Return x and the log of the bound there: a bin by its mass, then inversion within it."""
+    def log_bound(self, x: Vector) -> Vector:
+        """Return the log of the bound at each x."""
+        bins = np.searchsorted(self._edges, x, side="right") - 1
+        return np.asarray(self._log_bounds[np.clip(bins, 0, len(self._log_bounds) - 1)])
+
+    def draw(self, bits: Bits, size: int) -> Vector:
+        """Return x: a bin by its mass, then inversion within it."""
         m = self.strong
         cumulative = np.cumsum(np.exp(self._log_masses - self.log_mass))[:-1]
         bins = np.searchsorted(cumulative, bits.uniforms(size), side="right")
@@ -78,7 +83,7 @@ class Radial:
         ):
             start, end = law(m, first[part]), law(m, last[part])
             x[part] = inverse(m, start + u[part] * (end - start))
-        return x, self._log_bounds[bins]
+        return x
 
 
 def best_radial(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 import numpy as np
@@ -33,6 +34,15 @@ class Envelope(Protocol):
     def batch(self, bits: Bits, size: int) -> tuple[Matrix, Vector]:
         """Return proposed coefficients and the log of their acceptance probabilities."""
         ...
+
+
+def offered(*makers: Callable[[], Sequence[Envelope]]) -> list[Envelope]:
+    """Return what the makers offer; one whose matrices float64 cannot solve with offers nothing."""
+    found: list[Envelope] = []
+    for make in makers:
+        with suppress(np.linalg.LinAlgError):
+            found += make()
+    return found
 
 
 def smallest(envelopes: Iterable[Envelope]) -> Envelope:
