@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ from kng.samplers.envelopes.far import Far
 from kng.samplers.envelopes.pinned import Pinned
 from kng.samplers.envelopes.programs import Sup
 from kng.samplers.envelopes.projective import Frame, Proposals
-from kng.samplers.envelopes.radial import lengths_of
+from kng.samplers.envelopes.radial import lengths_of, log_bounds
 
 
 def plain(rng: np.random.Generator, d: int) -> tuple[Array, Array]:
@@ -309,3 +309,35 @@ def test_released_coefficients_have_the_law_in_the_callers_units() -> None:
         slope = model.coef_[0] * 20 / 3
         drawn.append([(model.intercept_ + 30 * model.coef_[0] - 10) / 3, slope])
     verdict(case.p_values(np.array(drawn), case.law((3, 3), draws=2000)))
+
+
+@pytest.mark.parametrize("epsilon", [1, 1000, 10**6])
+def test_much_data_and_columns_nearly_alike_lose_nothing_to_rounding(epsilon: int) -> None:
+    """The estimate's numbers are large, and noise must not be lost in them."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-1, 1, (20, 3)) * 10.0 ** -rng.integers(0, 3)
+        X[:, 0] = X[:, 1] + rng.choice([0, 2.0**-12, -(2.0**-12)], 20)
+        y = np.clip(X @ rng.normal(size=3), -1, 1) if seed % 2 else np.sign(X[:, 0])
+        plan = KNG().plan(problem(3, n=10**7), Fraction(epsilon))
+        few = field_of(X, y)
+        frame = Frame.of(plan, AffineField(5e5 * few.matrix, 5e5 * few.vector))
+        _, log_accept = Proposals.best(frame).batch(SeededBits(1), 2**12)
+        assert log_accept.max() < 1e-8
+
+
+def test_the_radial_bound_holds_on_coarse_bins() -> None:
+    """At every x of a bin, for every w that the data allow."""
+    known = np.array(
+        [[k, length, kappa] for k in (0, 2) for length in (0.5, 5) for kappa in (0.1, 1)]
+    )
+    for shift in (1.5, 6.0):
+        ends = np.array([0.0, 0.5, 2.0, 8.0, 40.0])
+        bounds = log_bounds(ends[:-1], ends[1:], 4, shift, known)
+        for (k, length, kappa), row in zip(known, bounds, strict=True):
+            for first, last, bound in zip(ends[:-1], ends[1:], row, strict=True):
+                x, w = np.meshgrid(np.linspace(first, last, 80), np.linspace(1e-3, 1, 400))
+                rho = 1 + (shift - 1) * w
+                allowed = w * (1 + length) <= 1 + kappa * rho * x
+                value = 4 * np.log(rho) + k * np.log(w) - (rho - 1) * x
+                assert value[allowed].max() <= bound + 1e-12

@@ -39,6 +39,7 @@ from kng.samplers.branch_and_bound import (
     covering,
 )
 from kng.samplers.chains.chords import Chords
+from kng.samplers.covers import cover
 
 HALF = Fraction(1, 2)
 
@@ -298,6 +299,31 @@ def test_no_more_boxes_than_there_is_room_for(monkeypatch):
     assert boxes_made(plan, field) > 16
     monkeypatch.setattr(branch_and_bound, "_MANY", 16)
     assert boxes_made(plan, field) == 16
+
+
+@pytest.mark.parametrize("case", ["tau 0.9", "exponential"])
+def test_lists_that_are_dropped_change_no_score(case, monkeypatch):
+    """With little room most boxes start again from all records, and count each of them once."""
+    monkeypatch.setattr(cover, "_ROOM", 2**10)
+    monkeypatch.setattr(cover, "_PER_BOX", 1)
+    made = []
+    monkeypatch.setattr(
+        cover.Cover,
+        "_make_room",
+        lambda self, original=cover.Cover._make_room: made.append(original(self)),
+    )
+    plan = plan_of(**{**CASES[case], "reach": 2**16, "records": 3000})
+    field = field_of(plan, *line_data(2, 3000))
+    cells = covering(plan, field)[-1]
+    cells.refine(4000)
+    assert made
+    boxes = cells.boxes.live()[:300]
+    d = plan.domain.dim
+    corners = cells.boxes.sheared(cells.boxes.whole[boxes, :d])
+    scores = cells.scores(boxes, corners)
+    for i, t in enumerate(corners):
+        point = cells.boxes.point(t)
+        assert scores.exact(i, point) == field.score(point)
 
 
 def test_six_coordinates_are_refused_and_told_what_would_serve():

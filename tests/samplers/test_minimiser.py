@@ -210,6 +210,27 @@ def test_a_minimiser_that_is_not_exact_is_seen(monkeypatch):
     assert any(slopes_at(objective, Z, t, theta))
 
 
+def test_records_on_a_kink_are_decided_exactly():
+    """Thirds: float64 would put half of these records beside the kink they lie on."""
+    X = np.repeat(np.array([[0.5], [-0.5], [0.25], [1.0]]), 50, axis=0)
+    y = np.arange(200) % 8 * float(THRESHOLD)
+    objective, Z, t = huber(X, y, Fraction(2**18))
+    for first in range(-12, 13):
+        theta = (Fraction(first, 3), Fraction(2 * first + 1, 3))
+        piece = objective.field.piece(theta, Fraction(1))
+        within = [
+            abs(sum(a * b for a, b in zip(z, theta, strict=True)) - response) <= 1
+            for z, response in zip(Z, t, strict=True)
+        ]
+        assert piece.matrix[0][0] == sum(within)
+    line = Fraction(7, 3), Fraction(2, 3)
+    for z, response in zip(Z, t, strict=True):  # every record exactly on its kink, one by one
+        slope = (response + 1 - line[0]) / z[1] if z[1] else line[1]
+        field = objective.field.piece((line[0], slope), Fraction(1))
+        residuals = [abs(line[0] + a[1] * slope - b) for a, b in zip(Z, t, strict=True)]
+        assert field.matrix[0][0] == sum(v <= 1 for v in residuals)
+
+
 def test_scipy_finds_no_less():
     X, y = records("heavy tails", 200, 3)
     objective, Z, t = huber(X, y, Fraction(2**18))
