@@ -328,9 +328,7 @@ def test_much_data_and_columns_nearly_alike_lose_nothing_to_rounding(epsilon: in
 
 def test_the_radial_bound_holds_on_coarse_bins() -> None:
     """At every x of a bin, for every w that the data allow."""
-    known = np.array(
-        [[k, length, kappa] for k in (0, 2) for length in (0.5, 5) for kappa in (0.1, 1)]
-    )
+    known = np.array(list(product((0, 2), (0.5, 5), (0.1, 1))))  # k, length, kappa
     for shift in (1.5, 6.0):
         ends = np.array([0.0, 0.5, 2.0, 8.0, 40.0])
         bounds = log_bounds(ends[:-1], ends[1:], 4, shift, known)
