@@ -345,7 +345,7 @@ RADII = ["1/1000000000", "1/10000", "1/50", "1/4", "1/2", "51/100", "1", "101/10
 @pytest.mark.parametrize("radius", RADII)
 def test_no_ball_stalls_the_draw(mechanism, kind, radius):
     """Fewer than 50,000 proposals a draw, and mostly fewer than 100, from five records to 10^7."""
-    for n, copies in ((5, 1), (100, 1), (1000, 1), (1000, 100), (1000, 10_000)):
+    for n, copies in ((5, 1), (1000, 1), (1000, 10_000)):
         plan, field = Setting(*hard(kind, n), Fraction(radius), copies=copies).build(mechanism)
         _, log_accept = BEST[mechanism](plan, field).batch(SeededBits(2), 2**15)
         assert log_accept.max() < 1e-6
