@@ -76,11 +76,13 @@ class Arranged:
 
 def _out_of_reach(rows: Array, residual: Array, first: Array, last: Array) -> Array:
     """Return residuals; -FAR or FAR where no t between first and last decides otherwise."""
-    ends = np.stack([rows * first, rows * last])
-    low, high = ends.min(axis=0).sum(axis=1), ends.max(axis=0).sum(axis=1)
-    # Whole numbers below 2**53 are exact; beyond, a record stays that might be moved.
-    moved = np.where(residual > high * _SURELY + 1, FAR, residual)
-    return np.asarray(np.where(residual < low * _SURELY - 1, -FAR, moved))
+    away = residual - rows @ ((first + last) / 2)
+    # Rounding may keep a record that could be moved, and moves none that must stay.
+    reach = (np.abs(rows) @ ((last - first) / 2)) * _SURELY + 1
+    beyond = np.abs(away) > reach
+    if beyond.any():
+        residual[beyond] = np.copysign(FAR, away[beyond])
+    return residual
 
 
 def _spreads(rows: NDArray[np.float32], residual: Array) -> Array:
