@@ -40,6 +40,7 @@ from kng.samplers.branch_and_bound import (
 )
 from kng.samplers.chains.chords import Chords
 from kng.samplers.covers import cover
+from kng.samplers.covers.arranged import FAR
 
 HALF = Fraction(1, 2)
 
@@ -124,6 +125,14 @@ CASES = {
     "add-remove": {"dim": 2, "reach": 8, "tau": Fraction(3, 4), "epsilon": 2, "adding": True},
     "d = 3": {"dim": 3, "reach": 4, "epsilon": 2},
     "exponential": {"dim": 2, "reach": 8, "epsilon": 8, "mechanism": Exponential()},
+    # most responses lie beyond all planes of the box, which decides them
+    "small box": {
+        "dim": 2,
+        "reach": 32,
+        "tau": Fraction(3, 4),
+        "epsilon": 8,
+        "domain": Box((-2, -3), (7, 4)),
+    },
     "above": {
         "dim": 2,
         "reach": 8,
@@ -131,6 +140,15 @@ CASES = {
         "domain": Uncrossed(Box((-8, -8), (8, 8)), 1, 0, (0, 2)),
     },
 }
+
+
+def test_the_small_box_decides_records():
+    plan = plan_of(**CASES["small box"])
+    field = field_of(plan, *line_data(2, 30))
+    records = covering(plan, field)[0]._records
+    decided = np.abs(records.residual) >= FAR
+    assert 0.2 < np.average(decided, weights=records.copies if len(records.copies) else None) < 0.9
+    assert set(np.sign(records.residual[decided])) == {1.0, -1.0}
 
 
 @pytest.mark.parametrize("case", CASES)

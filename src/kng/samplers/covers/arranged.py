@@ -40,8 +40,8 @@ class Arranged:
         """Put records into groups; arrays that are done with go before the next ones come.
 
         A record that is decided alike at every point from ``first`` to ``last`` is moved out of
-        reach, so that boxes which leave the domain do not count on it. That needs a score that
-        looks at decisions alone, which a gradient is.
+        reach, so that boxes which leave the domain do not count on it. That changes the loss and
+        no gradient within the domain, so it is done where gradients are weighed.
         """
         t, residual = np.array(pilot, np.float64), np.empty(len(field.rows))
         for part in _parts(len(residual)):
