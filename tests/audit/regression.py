@@ -249,7 +249,7 @@ def log_laws(plan: CoefficientPlan | PerturbedPlan, pieces: Pieces, at: Lattice)
 def _perturbed(plan: PerturbedPlan, pieces: Pieces, at: Lattice) -> Array:
     """Return log densities, which need no normaliser, and log masses of the faces of a ball."""
     norm, d = plan.problem.norm, at.points.shape[1]
-    gradient = pieces.gradient + plan.ridge * at.points
+    gradient = pieces.gradient + plan.ridge * (at.points - np.array(plan.centre, dtype=float))
     hessian = pieces.hessian + plan.ridge * np.eye(d)
     n, inner = len(gradient), len(at.inside)
     rows = gradient[:, :inner].reshape(-1, d)

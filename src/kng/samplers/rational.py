@@ -16,6 +16,7 @@ followed exactly, for a vector r that is shifted by 2^-200 so that no two events
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 from math import isfinite
 
@@ -78,9 +79,11 @@ def _guess(quadratic: Quadratic, radius: Fraction) -> Signs:
     """Return the signs at the end of the path in float64."""
     matrix = np.array([[float(v) for v in row] for row in quadratic.matrix])
     vector = np.array([float(v) for v in quadratic.vector])
-    end = Path.of(matrix, vector, float(radius)).end
-    signs = {j: int(np.sign(v)) for j, v in enumerate(end) if v and isfinite(v)}
     largest = int(np.argmax(np.abs(vector)))
+    signs = {}
+    with suppress(np.linalg.LinAlgError):
+        end = Path.of(matrix, vector, float(radius)).end
+        signs = {j: int(np.sign(v)) for j, v in enumerate(end) if v and isfinite(v)}
     return signs or {largest: int(np.sign(vector[largest]))}
 
 
