@@ -233,6 +233,24 @@ def test_boxes_cover_the_domain_once_and_their_bounds_hold(case, seed):
     assert sorted(seen) == sorted(gammas)
 
 
+@pytest.mark.parametrize("case", ["tau 0.5", "tau 0.9", "add-remove", "d = 3"])
+@pytest.mark.parametrize("n", [60, 300])
+def test_bounds_of_boxes_with_groups_hold(case, n):
+    """Large boxes look at groups of records: few boxes, more records, and every point of a box."""
+    for seed, reach in product(range(3), (4, 8)):
+        plan = plan_of(**{**CASES[case], "reach": reach, "records": n})
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-1, 1, (n, plan.domain.dim - 1))
+        y = np.clip(0.3 + 0.5 * X[:, 0] + 0.3 * rng.normal(size=n), -1, 1)
+        X = np.round(3 * X) / 3 if seed == 2 else X
+        field = field_of(plan, X, y)
+        gammas = exponents(plan, field)
+        for cells, goal in product(covering(plan, field), (8, 40, 200)):
+            cells.refine(goal)
+            for points, lower, _ in boxes_of(BoxEnvelope(plan, cells)):
+                assert all(lower <= gammas[k] for k in points if k in gammas)
+
+
 def test_acceptance_is_what_was_certified():
     plan = plan_of(2, 8, epsilon=2)
     field = field_of(plan, *line_data(2, 30))
