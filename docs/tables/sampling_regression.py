@@ -12,6 +12,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebvander
+from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
 
 from kng.core.bits import SeededBits
@@ -145,6 +147,28 @@ def dimension_table() -> None:
     table("ordinary data, epsilon = 1", [f"n = {n:,}" for n in sizes], rows)
 
 
+def collinear_table() -> None:
+    """Print functions of one covariate: nearly dependent together, and none of them alone."""
+
+    def powers(x: Array) -> Array:
+        return np.column_stack([x**k for k in range(1, 12)])
+
+    bases: dict[str, Callable[[Array], Array]] = {
+        "x, x², …, x¹¹ with x in [−1, 1]": powers,
+        "the same with x in [0, 1]": lambda x: 2 * powers((x + 1) / 2) - 1,
+        "eleven hinges max(x − knot, 0)": lambda x: (
+            np.maximum(x[:, None] - np.linspace(-1, 1, 13)[:-2], 0) - 1
+        ),
+        "Legendre's polynomials up to degree 11": lambda x: legvander(x, 11)[:, 1:],
+        "Chebyshev's polynomials up to degree 11": lambda x: chebvander(x, 11)[:, 1:],
+    }
+    sizes, rows = (3000, 30000, 90000, 300000), {}
+    for name, basis in bases.items():
+        waves = (np.random.default_rng(n).uniform(-1, 1, n) for n in sizes)
+        rows[name] = [proposals(basis(x), 0.8 * np.sin(3 * x)) for x in waves]
+    table("one covariate, d = 12", [f"n = {n:,}" for n in sizes], rows)
+
+
 def ball_table() -> None:
     """Print both mechanisms on the paper's ball, around and beside the truth."""
     length = Fraction(61, 11)
@@ -215,6 +239,7 @@ def large_table() -> None:
 if __name__ == "__main__":
     default_table()
     dimension_table()
+    collinear_table()
     ball_table()
     edge_table()
     large_table()
