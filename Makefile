@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench freeze clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kng demo
@@ -33,3 +33,7 @@ $(VENV)/.installed-dev: pyproject.toml
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# Seeded draws that must not change; record them anew only where a commit says why.
+freeze: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python -m freeze.record
