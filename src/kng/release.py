@@ -25,7 +25,16 @@ from kng.core.errors import (
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.plan import Certificate, DensityPlan, NoisePlan, event_of
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.protocols import Charge, CurvedLoss, Ledger, PlaneLoss, Point, Sampler, Source
+from kng.core.protocols import (
+    Charge,
+    CurvedLoss,
+    Ledger,
+    PlaneLoss,
+    Point,
+    PreparedLoss,
+    Sampler,
+    Source,
+)
 from kng.core.regression import CoefficientPlan, PerturbedPlan, Plan
 from kng.core.released import Fact, Release
 from kng.core.version import __version__
@@ -138,9 +147,13 @@ def release(
     certificate = _certificate(plans, bits)
     event = event_of(plans, plans[0].problem.unit, certificate.guarantee)
     parameters = _parameters(plans, answer)
+    samplers = [_sampler(plan) for plan in plans]
+    for plan in plans:
+        if isinstance(plan.problem.loss, PreparedLoss):
+            plan.problem.loss.prepare()
     charge = None if ledger is None else ledger.reserve(event, parameters=parameters)
     with private_zone():
-        integers = answer.lattice.clamp(answer.finish(_draw(plans, source, bits)))
+        integers = answer.lattice.clamp(answer.finish(_draw(plans, samplers, source, bits)))
         result = Release(
             statistic=answer.statistic,
             integers=integers,
@@ -180,13 +193,21 @@ def _certificate(plans: Sequence[Plan], bits: Bits) -> Certificate:
     return Certificate(certificate.sampler, Guarantee.SIMULATION, (Assumption.SEEDED, *rest))
 
 
-def _draw(plans: Sequence[Plan], source: Source, bits: Bits) -> list[Point]:
+def _sampler(plan: Plan) -> Sampler:
+    """Return the sampler that certified a plan; whatever it needs is loaded by now."""
+    assert plan.certificate is not None
+    return _samplers(plan)[plan.certificate.sampler]
+
+
+def _draw(
+    plans: Sequence[Plan], samplers: Sequence[Sampler], source: Source, bits: Bits
+) -> list[Point]:
     """Read the records for all plans at once, then draw from each."""
     drawn: list[Point] = []
-    for plan, field in zip(plans, _read(plans, source), strict=True):
+    for plan, sampler, field in zip(plans, samplers, _read(plans, source), strict=True):
         # A later plan may depend on what an earlier one drew, which is as public as its release.
         known = plan.given(drawn) if isinstance(plan, DensityPlan) else plan
-        drawn.append(_draw_one(known, field, bits))
+        drawn.append(_draw_one(known, sampler, field, bits))
     return drawn
 
 
@@ -206,9 +227,8 @@ def _read(plans: Sequence[Plan], source: Source) -> list[Any]:
             return [loss.read_smooth(source, first.problem.design)]
 
 
-def _draw_one(plan: Plan, field: Any, bits: Bits) -> Point:
-    assert plan.certificate is not None
-    drawn = _samplers(plan)[plan.certificate.sampler].draw(plan, field, bits)
+def _draw_one(plan: Plan, sampler: Sampler, field: Any, bits: Bits) -> Point:
+    drawn = sampler.draw(plan, field, bits)
     if isinstance(plan, CoefficientPlan | PerturbedPlan):
         # Coefficients are floats or fractions up to here; what leaves is the nearest lattice point.
         return plan.problem.design.lattice.nearest([Fraction(v) for v in drawn])

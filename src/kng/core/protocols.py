@@ -310,6 +310,15 @@ class CurvedField(Protocol):
 
 
 @runtime_checkable
+class PreparedLoss(Protocol):
+    """A loss that needs more than NumPy to read records."""
+
+    def prepare(self) -> None:
+        """Load and compile it; above the charge."""
+        ...
+
+
+@runtime_checkable
 class GradientLoss(Protocol):
     """A loss whose gradient KNG can weigh."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from kng.core.encoding import BATCH_RECORDS, Encoding
 from kng.core.errors import SchemaError
 from kng.data.batches import Batches, BatchSource
-from kng.data.ingest import Ingest, number, numbers
+from kng.data.ingest import Ingest, number, numbers, prepare
 
 _LONGEST_HEADER = 2**16
 # Held while the module's one limit on the length of a cell is lifted.
@@ -54,6 +54,7 @@ class CsvSource(BatchSource):
                 f"{self._path.name} has two columns of the same name; rename one of them."
             )
         self._positions = [header.index(name) for name in names]
+        prepare(encoding)
 
     def count(self) -> int:
         """Return the number of records, by reading the file once."""

@@ -23,6 +23,15 @@ from kng.core.protocols import Integers
 Floats = NDArray[np.float64]
 
 
+def prepare(encoding: Encoding) -> None:
+    """Load what turns records into integers; called before anything is charged."""
+    if len(encoding) > 1:
+        from kng.core.compiled import load
+        from kng.data.columns import divide_columns, scale_columns
+
+        load(divide_columns, scale_columns)
+
+
 class Ingest:
     """Turn blocks of float64 into integers, in a buffer of its own.
 
@@ -42,7 +51,7 @@ class Ingest:
             inverse = 1.0 / self._step
         powers = (np.frexp(self._step)[0] == 0.5) & np.isfinite(inverse)
         self._inverse = np.where(powers, inverse, 0.0)
-        self._buffer = np.empty((0, len(encoding)))
+        self._buffer = np.empty((len(encoding), 0)).T
 
     def __call__(self, *blocks: Floats) -> Integers:
         """Return the integers of blocks of columns side by side, valid until the next call."""
@@ -54,16 +63,17 @@ class Ingest:
         if out.shape[1] == 1:
             self._column(blocks[0][:, 0], out[:, 0])
             return out
+        # Loaded by `prepare`.
         from kng.data.columns import divide_columns, scale_columns
 
-        at = 0
+        at, columns = 0, out.T
         for block in blocks:
             part = slice(at, at + block.shape[1])
             low, last, default = self._low[part], self._last[part], self._default[part]
             if np.all(self._inverse[part]):
-                scale_columns(block, low, self._inverse[part], last, default, out, at)
+                scale_columns(block, low, self._inverse[part], last, default, columns, at)
             else:
-                divide_columns(block, low, self._step[part], last, default, out, at)
+                divide_columns(block, low, self._step[part], last, default, columns, at)
             at = part.stop
         return out
 

@@ -12,7 +12,7 @@ import numpy as np
 from kng.core.encoding import BATCH_RECORDS, Encoding
 from kng.core.errors import SchemaError
 from kng.data.batches import Batches, BatchSource
-from kng.data.ingest import Floats, Ingest, numbers, rows_of
+from kng.data.ingest import Floats, Ingest, numbers, prepare, rows_of
 
 # What turns a kind of column into numbers, by NumPy's letter for it.
 _CONVERSIONS = {
@@ -32,6 +32,7 @@ class MemorySource(BatchSource):
 
     def __init__(self, parts: list[Part], encoding: Encoding) -> None:
         self._parts, self._encoding = parts, encoding
+        prepare(encoding)
 
     @classmethod
     def of(cls, data: Any, encoding: Encoding) -> MemorySource:

@@ -17,6 +17,14 @@ Matrix = NDArray[np.float64]
 Table = NDArray[Any]
 
 
+def load_products() -> None:
+    """Load the compiled sums, before anything is charged; a mean does not need them."""
+    from kng.core.compiled import load
+    from kng.losses.products import products
+
+    load(products)
+
+
 @dataclass(frozen=True, slots=True)
 class GramState:
     """Number of records, column sums, and products of two columns, all whole numbers.
@@ -53,7 +61,7 @@ class Gram:
         if not self._fits(len(batch)) and len(batch) > 1:
             half = len(batch) // 2
             return self.merge(self.partial(batch[:half]), self.partial(batch[half:]))
-        from kng.losses.products import products  # the compiler, which a mean does not need
+        from kng.losses.products import products  # loaded by `load_products`
 
         return GramState(len(batch), *products(np.ascontiguousarray(batch.T)))
 

@@ -10,6 +10,7 @@ from kng.core.design import Design
 from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import Source
 from kng.core.regression import Quadratic
+from kng.losses.gram import load_products
 from kng.losses.pieces import PieceSums
 
 
@@ -53,6 +54,10 @@ class Huber:
         coefficient vector of length sqrt(3) explains half of the variance.
         """
         return Fraction(2) if radius is None else min(Fraction(2), radius)
+
+    def prepare(self) -> None:
+        """Load what reading needs."""
+        load_products()
 
     def read_smooth(self, source: Source, design: Design) -> HuberField:
         """Return the summed loss; each piece of it is one pass."""

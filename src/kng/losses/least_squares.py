@@ -13,7 +13,7 @@ from kng.core.errors import IncompatibleParts
 from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import Source
 from kng.core.regression import AffineField, QuadraticField
-from kng.losses.gram import Gram, normal_equations, standardised
+from kng.losses.gram import Gram, load_products, normal_equations, standardised
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,10 @@ class LeastSquares:
     def curvature(self, design: Design) -> Fraction:
         """Return the largest eigenvalue of one record's Hessian z z', which has rank one."""
         return Fraction(design.dim)
+
+    def prepare(self) -> None:
+        """Load what reading needs."""
+        load_products()
 
     def read_affine(self, source: Source, design: Design) -> AffineField:
         """Read A and b in one pass, exactly, and round them once."""

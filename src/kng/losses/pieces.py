@@ -110,7 +110,7 @@ class PieceSums:
             left, right = self._products(records[: n // 2]), self._products(records[n // 2 :])
             both = zip(left[1], right[1], strict=True)
             return gram.merge(left[0], right[0]), tuple(a + b for a, b in both)
-        from kng.losses.products import products  # the compiler, which a mean does not need
+        from kng.losses.products import products  # loaded by `load_products`
 
         # From the middle of its bounds a response is mostly small, and so are its parts.
         middle = self.design.offsets[-1] // 2

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kng.core.compiled import compiled
 
 # Rows at a time: a dozen columns of 256 float64 stay in the nearest cache.
 _ROWS = 256
 
 
 # Sums of whole numbers below 2**53 are exact in every order, so the compiler may choose one.
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled("Tuple((f8[::1], f8[:,::1]))(f8[:,::1])", nogil=True, fastmath={"reassoc", "contract"})
 def products(columns):  # type: ignore[no-untyped-def]
     """Return the sum of each column and of each product of two, for columns one by one in memory.
 

@@ -35,8 +35,8 @@ from kng.core.protocols import CurvedField, CurvedLoss, PlaneField, Point
 from kng.core.sensitivity import Constant
 from kng.core.smoothing import smoothing
 from kng.samplers.coins import below, choose, uniform
-from kng.samplers.covers.cover import covers_of
-from kng.samplers.covers.curved_cover import CurvedCover
+from kng.samplers.covers.cover import covers_of, load_planes
+from kng.samplers.covers.curved_cover import CurvedCover, load_curved
 from kng.samplers.covers.halving import ENVELOPE, LOG
 from kng.samplers.covers.sheared import ShearedBoxes
 from kng.samplers.leaves import smoothed
@@ -127,6 +127,10 @@ class BranchAndBound:
             raise IncompatibleParts(
                 "Branch and bound needs a sensitivity that is the same at every theta."
             )
+        if isinstance(plan.problem.loss, CurvedLoss):
+            load_curved()
+        else:
+            load_planes()
         return plan.certified(
             Certificate(
                 self.name,

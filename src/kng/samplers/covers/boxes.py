@@ -21,8 +21,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from kng.core.compiled import compiled
 from kng.samplers.covers.grouping import HIGH
 from kng.samplers.covers.halving import (
     COUNTED,
@@ -61,11 +61,9 @@ ROUNDING = 1.0 + 2.0**-30
 COARSE = 2.0
 
 
-@njit(
+@compiled(
     "i8(f4[:,::1], f8[::1], i4[::1], f8[:,::1], f8[:,::1], i8, f8[::1], f8[::1], f8, i4[::1], i8,"
-    " i8, i8, i4[::1], f8[::1], f8[:,::1])",
-    cache=True,
-    error_model="numpy",
+    " i8, i8, i4[::1], f8[::1], f8[:,::1])"
 )
 def scan(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
     rows, residual, copies, shear, groups, levels, t, reach, slack,
@@ -175,11 +173,9 @@ def scan(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
     return end
 
 
-@njit(
+@compiled(
     "void(f4[:,::1], f8[::1], i4[::1], f8[:,::1], f8[:,::1], i8, f8[:,::1], i4[::1], i8[::1],"
-    " i8[::1], i8, i4[::1], f8[:,::1])",
-    cache=True,
-    error_model="numpy",
+    " i8[::1], i8, i4[::1], f8[:,::1])"
 )
 def scan_points(  # type: ignore[no-untyped-def]  # noqa: PLR0917
     rows, residual, copies, shear, groups, levels, t, items, first, length, end, stack, sums
@@ -193,11 +189,9 @@ def scan_points(  # type: ignore[no-untyped-def]  # noqa: PLR0917
         )  # fmt: skip
 
 
-@njit(
+@compiled(
     "void(f8[:,::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8[::1], f8[::1], f8[::1],"
-    " f8[::1])",
-    cache=True,
-    error_model="numpy",
+    " f8[::1])"
 )
 def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0917
     shear, totals, facts, t, reach, open_, sums, best, running, node
@@ -271,10 +265,8 @@ def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0917
     node[UPPER] = rate * largest * ROUNDING + facts[SLACK]
 
 
-@njit(
-    "void(f4[:,::1], i4[::1], f8[:,::1], f8[::1], f8[::1], i4[::1], i8, i8, f8[::1], f8[::1])",
-    cache=True,
-    error_model="numpy",
+@compiled(
+    "void(f4[:,::1], i4[::1], f8[:,::1], f8[::1], f8[::1], i4[::1], i8, i8, f8[::1], f8[::1])"
 )
 def bound_few(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
     rows, copies, groups, totals, facts, items, first, last, sums, node
@@ -328,10 +320,8 @@ def bound_few(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
     node[UPPER] = min(node[UPPER], facts[RATE] * most * ROUNDING + facts[SLACK])
 
 
-@njit(
-    "void(f4[:,::1], i4[::1], f8[:,::1], f8[::1], f8[::1], i4[::1], i8, i8, f8[::1], f8[::1])",
-    cache=True,
-    error_model="numpy",
+@compiled(
+    "void(f4[:,::1], i4[::1], f8[:,::1], f8[::1], f8[::1], i4[::1], i8, i8, f8[::1], f8[::1])"
 )
 def bound_across(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
     rows, copies, groups, totals, facts, items, first, last, sums, node
@@ -403,7 +393,7 @@ def bound_across(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
     node[LOWER] = max(node[LOWER], facts[RATE] * norm / ROUNDING - facts[SLACK])
 
 
-@njit("i8(i4[::1], i4[::1], i8[:,:], i8[::1])", cache=True, error_model="numpy")
+@compiled("i8(i4[::1], i4[::1], i8[:,:], i8[::1])")
 def packed(items, room, lists, boxes):  # type: ignore[no-untyped-def]
     """Move the lists of some boxes, in the order they stand in, to the front of ``room``.
 
@@ -419,12 +409,10 @@ def packed(items, room, lists, boxes):  # type: ignore[no-untyped-def]
     return end
 
 
-@njit(
+@compiled(
     "UniTuple(i8, 3)(f4[:,::1], f8[::1], i4[::1], f8[:,::1], i8, i8[:,::1], f8[:,::1], f8[::1],"
     " f8[::1], f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i4[::1], i8[::1], i8, i8, i8, f8[::1],"
-    " f8[::1], i8, i8)",
-    cache=True,
-    error_model="numpy",
+    " f8[::1], i8, i8)"
 )
 def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
     rows, residual, copies, groups, levels, turn, shear, totals, facts, walls, limits,

@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.compiled import load
 from kng.core.protocols import PlaneDomain, PlaneField, Point
 from kng.samplers.covers.arranged import Arranged
 from kng.samplers.covers.boxes import (
@@ -29,7 +30,7 @@ from kng.samplers.covers.boxes import (
     refine,
     scan_points,
 )
-from kng.samplers.covers.grouping import HIGH
+from kng.samplers.covers.grouping import HIGH, fill_groups, order_groups
 from kng.samplers.covers.halving import KEY, REAL, enough
 from kng.samplers.covers.pilots import pilot_of
 from kng.samplers.covers.sheared import SHIFT, ShearedBoxes
@@ -156,6 +157,11 @@ class PlaneScores:
     def exact(self, index: int, point: Point) -> Fraction:
         """Return the score at a point."""
         return self.field.score_of(point, self.cover.exact(self.counted[index]))
+
+
+def load_planes() -> None:
+    """Load what covers need, before anything is charged."""
+    load(order_groups, fill_groups, refine, enough, packed, scan_points)
 
 
 def covers_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> list[Cover]:

@@ -18,8 +18,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from kng.core.compiled import compiled
 from kng.samplers.covers.expansions import (
     BEND,
     DISTANCE,
@@ -58,7 +58,7 @@ USED, OWN, WHOLE = 1, 2, 3
 KIND, WEIGHS_VALUE, RATE, THRESHOLD, MOST, RECORDS, GRAIN, FACTS = 0, 1, 2, 3, 4, 5, 6, 7
 
 
-@njit("f8(f8[::1], f8, f8, f8, i8)", cache=True, error_model="numpy")
+@compiled("f8(f8[::1], f8, f8, f8, i8)")
 def doubt(facts, value, radius, far, d):  # type: ignore[no-untyped-def]
     """Return what rounding may do to a summed loss, at a distance from where it is that value.
 
@@ -74,17 +74,13 @@ def doubt(facts, value, radius, far, d):  # type: ignore[no-untyped-def]
     return 2.0**-40 * (1.0 + n * 2.0**-24) * (value + terms)
 
 
-@njit("f8(f8[::1], f8)", cache=True, error_model="numpy")
+@compiled("f8(f8[::1], f8)")
 def floors(facts, radius):  # type: ignore[no-untyped-def]
     """Return what rounding each loss down may take; at a single point that has been done."""
     return facts[RECORDS] * facts[GRAIN] if radius > 0.0 else 0.0
 
 
-@njit(
-    "void(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8, f8, f8[::1])",
-    cache=True,
-    error_model="numpy",
-)
+@compiled("void(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8, f8, f8[::1])")
 def value_over_box(facts, x, step, half, reach, shear, slack, far, found):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Bound the summed loss over a box by an expansion; raise found[0], lower found[1].
 
@@ -137,11 +133,7 @@ def value_over_box(facts, x, step, half, reach, shear, slack, far, found):  # ty
     found[2] = 2.0 * left + over
 
 
-@njit(
-    "void(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1], f8, f8[::1])",
-    cache=True,
-    error_model="numpy",
-)
+@compiled("void(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8[:,::1], f8, f8[::1])")
 def over_box(facts, x, t, half, reach, shear, frame, slack, found):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
     """Bound the score over a box by an expansion; raise found[0], lower found[1].
 
@@ -220,11 +212,7 @@ def over_box(facts, x, t, half, reach, shear, frame, slack, found):  # type: ign
     found[2] = 2 * out
 
 
-@njit(
-    "void(f8[::1], f8[:,::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8, f8[::1])",
-    cache=True,
-    error_model="numpy",
-)
+@compiled("void(f8[::1], f8[:,::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8, f8[::1])")
 def beyond(facts, table, curvatures, t, half, reach, shear, slack, found):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Raise found[0] to what rays from the pilot tell of a box; the largest radii come last."""
     d = len(t)
@@ -270,10 +258,8 @@ def beyond(facts, table, curvatures, t, half, reach, shear, slack, found):  # ty
             found[0] = max(found[0], slope * near / (total * ROUNDING) - facts[MOST] * FUZZ)
 
 
-@njit(
-    "void(f8[::1], f8[:,::1], f8[::1], i8, f8[::1], f8[::1], f8[:,::1], f8[:,::1], f8, f8[::1])",
-    cache=True,
-    error_model="numpy",
+@compiled(
+    "void(f8[::1], f8[:,::1], f8[::1], i8, f8[::1], f8[::1], f8[:,::1], f8[:,::1], f8, f8[::1])"
 )
 def bound(facts, table, curvatures, used, t, half, shear, frame, slack, found):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Write the best bounds on the score over a box, and what is due to its expansion."""
@@ -300,11 +286,7 @@ def bound(facts, table, curvatures, used, t, half, shear, frame, slack, found): 
     beyond(facts, table, curvatures, t, half, reach, shear, slack, found)
 
 
-@njit(
-    "void(f8[::1], f8[:,::1], f8[::1], i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1])",
-    cache=True,
-    error_model="numpy",
-)
+@compiled("void(f8[::1], f8[:,::1], f8[::1], i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[::1])")
 def at_points(facts, table, curvatures, used, t, shear, frame, least):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Write lower bounds on the scores at single points of boxes."""
     found, half = np.zeros(3), np.zeros(t.shape[1])
@@ -313,11 +295,9 @@ def at_points(facts, table, curvatures, used, t, shear, frame, least):  # type: 
         least[m] = max(0.0, found[0])
 
 
-@njit(
+@compiled(
     "UniTuple(i8, 3)(f8[::1], f8[:,::1], f8[::1], f8[:,::1], f8[::1], i8, i8[:,::1], f8[:,::1],"
-    " f8[:,::1], f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i8[::1], i8, i8, f8[::1], i8, i8)",
-    cache=True,
-    error_model="numpy",
+    " f8[:,::1], f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i8[::1], i8, i8, f8[::1], i8, i8)"
 )
 def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
     facts, rows, response, table, curvatures, tabled, turn, shear, frame, walls, limits,

@@ -17,6 +17,7 @@ from math import ceil, log2
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.compiled import load
 from kng.core.protocols import CurvedField, PlaneDomain, Point
 from kng.samplers.covers.curved import (
     FACTS,
@@ -165,6 +166,11 @@ class CurvedScores:
     def exact(self, index: int, point: Point) -> Fraction:  # noqa: ARG002
         """Return the score at a point."""
         return self.field.score(point)
+
+
+def load_curved() -> None:
+    """Load what covers need, before anything is charged."""
+    load(expand, refine, enough, at_points)
 
 
 def shear_of(metric: Array) -> Array:

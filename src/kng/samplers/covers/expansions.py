@@ -17,7 +17,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from kng.core.compiled import compiled
 
 DISTANCE, HUBER = 0, 1
 # Of an expansion: the centre (d), these four, then (d each) OUT, G, the gradient at the centre
@@ -42,7 +43,7 @@ def width(d: int) -> int:
     return 4 * d + SCALARS + d * d
 
 
-@njit("void(f8[:,::1], f8[::1], f8, f8[::1])", cache=True, error_model="numpy")
+@compiled("void(f8[:,::1], f8[::1], f8, f8[::1])")
 def expand_distances(rows, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Sum unit vectors u = x / r and their derivatives (I - uu') / r.
 
@@ -90,11 +91,7 @@ def expand_distances(rows, centre, radius, out):  # type: ignore[no-untyped-def]
             out[o + j] += n * math.sqrt(d) * FUZZ
 
 
-@njit(
-    "void(f8[:,::1], f8[::1], f8, f8, f8[::1], f8, f8[:,::1], f8[::1], f8, f8[::1])",
-    cache=True,
-    error_model="numpy",
-)
+@compiled("void(f8[:,::1], f8[::1], f8, f8, f8[::1], f8, f8[:,::1], f8[::1], f8, f8[::1])")
 def expand_huber(rows, response, bend, grain, centre, radius, shear, half, slack, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
     """Sum clip(r / bend, -1, 1) x, and as its derivative x x' times the slope of a chord.
 
@@ -163,11 +160,7 @@ def expand_huber(rows, response, bend, grain, centre, radius, shear, half, slack
         out[o + j] *= ROUNDING
 
 
-@njit(
-    "void(i8, f8[:,::1], f8[::1], f8, f8, f8[::1], f8, f8[:,::1], f8[::1], f8, f8[::1])",
-    cache=True,
-    error_model="numpy",
-)
+@compiled("void(i8, f8[:,::1], f8[::1], f8, f8, f8[::1], f8, f8[:,::1], f8[::1], f8, f8[::1])")
 def expand(kind, rows, response, bend, grain, centre, radius, shear, half, slack, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Expand around a centre for all points within a radius; exactly, if the radius is 0.
 

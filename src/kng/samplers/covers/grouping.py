@@ -21,19 +21,20 @@ very many records rounded, which the bounds allow for.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from kng.core.compiled import compiled
 
 # A residual is high * HIGH + low, so that sums of both parts are exact.
 HIGH = 2.0**24
 
 
-@njit("f8(f4[:,::1], f8[::1], i8, i8)", cache=True, error_model="numpy", inline="always")
+@compiled("f8(f4[:,::1], f8[::1], i8, i8)", inline="always")
 def _key(rows, residual, column, i):  # type: ignore[no-untyped-def]
     """Return what records are ordered by: the residual in place of the first covariate."""
     return residual[i] if column == 0 else np.float64(rows[i, column])
 
 
-@njit("void(f4[:,::1], f8[::1], i8, i4[::1], i8, i8, i8)", cache=True, error_model="numpy")
+@compiled("void(f4[:,::1], f8[::1], i8, i4[::1], i8, i8, i8)")
 def _select(rows, residual, column, order, first, last, middle):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Reorder ``order[first:last]`` until position ``middle`` is where sorting would put it."""
     while last - first > 1:
@@ -58,7 +59,7 @@ def _select(rows, residual, column, order, first, last, middle):  # type: ignore
             return
 
 
-@njit("void(f4[:,::1], f8[::1], f8[::1], i4[::1], i8)", cache=True, error_model="numpy")
+@compiled("void(f4[:,::1], f8[::1], f8[::1], i4[::1], i8)")
 def order_groups(rows, residual, spreads, order, levels):  # type: ignore[no-untyped-def]
     """Reorder records so that every group is a run, cutting its widest column at the median.
 
@@ -79,9 +80,7 @@ def order_groups(rows, residual, spreads, order, levels):  # type: ignore[no-unt
             _select(rows, residual, widest, order, first, last, ((2 * g + 1) * n) >> (level + 1))
 
 
-@njit(
-    "void(f4[:,::1], f8[::1], i4[::1], f8[:,::1], i8, f8[:,::1])", cache=True, error_model="numpy"
-)
+@compiled("void(f4[:,::1], f8[::1], i4[::1], f8[:,::1], i8, f8[:,::1])")
 def fill_groups(rows, residual, copies, shear, levels, groups):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Fill the table of groups, the last level from the records and the others from it.
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from kng.core.compiled import compiled
 
 # Of a box, in whole numbers: corner (d), log2 of its sides (d), then the coordinate to halve; what
 # follows is the loop's own.
@@ -29,7 +30,7 @@ ENOUGH = 0.25
 _STRADDLES = 700.0
 
 
-@njit("void(i8[::1], f8[:,::1], i8, i8)", cache=True, error_model="numpy")
+@compiled("void(i8[::1], f8[:,::1], i8, i8)")
 def push(heap, real, waiting, box):  # type: ignore[no-untyped-def]
     """Put a box among those that wait."""
     at = waiting
@@ -39,7 +40,7 @@ def push(heap, real, waiting, box):  # type: ignore[no-untyped-def]
     heap[at] = box
 
 
-@njit("i8(i8[::1], f8[:,::1], i8, f8[::1])", cache=True, error_model="numpy")
+@compiled("i8(i8[::1], f8[:,::1], i8, f8[::1])")
 def pop(heap, real, waiting, running):  # type: ignore[no-untyped-def]
     """Take the box with the largest key out of the heap, and its terms out of the envelope."""
     box, moved, at = heap[0], heap[waiting - 1], 0
@@ -57,7 +58,7 @@ def pop(heap, real, waiting, running):  # type: ignore[no-untyped-def]
     return box
 
 
-@njit("void(i8[:,::1], i8, i8, i8, i8)", cache=True, error_model="numpy")
+@compiled("void(i8[:,::1], i8, i8, i8, i8)")
 def halve(whole, d, parent, child, box):  # type: ignore[no-untyped-def]
     """Make a box the lower (child 0) or the upper half of its parent, or of itself."""
     cut = whole[parent, 2 * d + CUT]
@@ -67,9 +68,7 @@ def halve(whole, d, parent, child, box):  # type: ignore[no-untyped-def]
     whole[box, cut] += child * (np.int64(1) << whole[box, d + cut])
 
 
-@njit(
-    "i8(i8[:,::1], i8, i8[:,::1], i8, i8[::1], f8[::1], f8[::1])", cache=True, error_model="numpy"
-)
+@compiled("i8(i8[:,::1], i8, i8[:,::1], i8, i8[::1], f8[::1], f8[::1])")
 def place(whole, box, turn, shift, u, t, half):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Write a box's centre and half of its sides, and return log2 of its points."""
     d, bits = len(t), np.int64(0)
@@ -85,7 +84,7 @@ def place(whole, box, turn, shift, u, t, half):  # type: ignore[no-untyped-def] 
     return bits
 
 
-@njit("f8(f8[:,::1], i8, f8[:,::1], i8)", cache=True, error_model="numpy")
+@compiled("f8(f8[:,::1], i8, f8[:,::1], i8)")
 def climb(walls, m, shear, j):  # type: ignore[no-untyped-def]
     """Return how fast a wall's form grows along a sheared coordinate."""
     total = 0.0
@@ -94,11 +93,7 @@ def climb(walls, m, shear, j):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(
-    "Tuple((b1, b1, i8))(f8[:,::1], f8[::1], f8[:,::1], f8[::1], f8[::1], f8)",
-    cache=True,
-    error_model="numpy",
-)
+@compiled("Tuple((b1, b1, i8))(f8[:,::1], f8[::1], f8[:,::1], f8[::1], f8[::1], f8)")
 def beside(walls, limits, shear, t, half, slack):  # type: ignore[no-untyped-def]  # noqa: PLR0917
     """Return whether a box is wholly inside, whether wholly outside, and a wall that it meets."""
     inside, outside, met, d = True, False, 0, len(t)
@@ -116,7 +111,7 @@ def beside(walls, limits, shear, t, half, slack):  # type: ignore[no-untyped-def
     return inside, outside, met
 
 
-@njit("void(f8[:,::1], i8, b1, f8[::1])", cache=True, error_model="numpy")
+@compiled("void(f8[:,::1], i8, b1, f8[::1])")
 def weigh(real, box, inside, running):  # type: ignore[no-untyped-def]
     """Give a box its key, and the envelope its terms; nothing of a straddling box is certain."""
     node = real[box]
@@ -131,13 +126,13 @@ def weigh(real, box, inside, running):  # type: ignore[no-untyped-def]
     node[KEY] = weight + math.log(1e-300 - math.expm1(-gap))
 
 
-@njit("b1(f8[::1], i8, i8)", cache=True, error_model="numpy")
+@compiled("b1(f8[::1], i8, i8)")
 def enough(running, boxes, goal):  # type: ignore[no-untyped-def]
     """Whether there are as many boxes as wanted, or attempts are certain to be accepted often."""
     return boxes >= goal or running[CERTAIN] >= ENOUGH * running[ENVELOPE]
 
 
-@njit("void(f8[:,::1], i8, f8[::1])", cache=True, error_model="numpy")
+@compiled("void(f8[:,::1], i8, f8[::1])")
 def count(real, boxes, running):  # type: ignore[no-untyped-def]
     """Add up the envelope and its certain part afresh, in units of the largest box."""
     largest = -np.inf

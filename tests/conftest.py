@@ -1,0 +1,21 @@
+"""Compiled functions are loaded once, so that parts can be tested without a release around them.
+
+Where there is no cache yet, they are compiled before any test runs, and by one process.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from kng.core.compiled import load
+from kng.data.columns import divide_columns, scale_columns
+from kng.losses.gram import load_products
+from kng.samplers.covers.cover import load_planes
+from kng.samplers.covers.curved_cover import load_curved
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    load(divide_columns, scale_columns)
+    load_products()
+    load_planes()
+    load_curved()
