@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test check bench freeze clean
+.PHONY: demo test check bench catalogue freeze clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kng demo
@@ -37,3 +37,7 @@ clean:
 # Seeded draws that must not change; record them anew only where a commit says why.
 freeze: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python -m freeze.record
+
+# Time and memory of every public call on easy and hard records; writes docs/catalogue.md.
+catalogue: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.catalogue
