@@ -8,6 +8,9 @@ WORKERS ?= 2
 
 demo: $(VENV)/.installed
 	$(BIN)/kng demo
+	@echo
+	@echo "kng is installed in this checkout, as $(BIN)/kng. To type just kng:"
+	@echo "  source $(BIN)/activate"
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -21,9 +24,9 @@ check: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
 
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.installed: pyproject.toml Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[reproduce]'
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml

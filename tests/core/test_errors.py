@@ -15,6 +15,7 @@ from kng.core.errors import (
     IncompatibleParts,
     KngError,
     LedgerError,
+    MissingExtra,
     PrivateZoneError,
     SchemaError,
     SpecError,
@@ -28,6 +29,7 @@ TREE = {
     IncompatibleParts: TypeError,
     SchemaError: ValueError,
     BudgetError: Exception,
+    MissingExtra: ImportError,
     LedgerError: Exception,
     PrivateZoneError: Exception,
 }

@@ -76,7 +76,7 @@ def demo() -> None:
         _ask_privately(data, ledger)
         _overspend(data, ledger)
         _vary_epsilon(records)
-        _go_on(data)
+        _go_on()
 
 
 def _present(records: Records) -> None:
@@ -122,11 +122,12 @@ def _ask_privately(data: Path, ledger: Ledger) -> None:
     _title("3. The same question, answered privately")
     _say(
         "First a budget: all answers from these data together may cost epsilon 1. Then the "
-        "question, at epsilon 0.5. As commands:"
+        "question, at epsilon 0.5. As commands, on a copy of the data:"
     )
     _show(
+        "kng sample visits.csv",
         "kng budget create visits.ledger --epsilon 1",
-        "kng median doctor_visits.csv --column spending --bounds 0:5000 \\",
+        "kng median visits.csv --column spending --bounds 0:5000 \\",
         "    --granularity 0.01 --records-per-person 5 --epsilon 0.5 --ledger visits.ledger",
     )
     _say(
@@ -202,13 +203,13 @@ def _vary_epsilon(records: Records) -> None:
     )
 
 
-def _go_on(data: Path) -> None:
+def _go_on() -> None:
     """Leave the reader with something to run."""
     _title("6. Your turn")
     _say("In the shell, on the same data:")
     _show(
-        f"DATA={data}",
-        "kng mean $DATA --bounds visits=0:100 --records-per-person 5 --epsilon 1",
+        "kng sample visits.csv",
+        "kng mean visits.csv --bounds visits=0:100 --records-per-person 5 --epsilon 1",
     )
     _say("In Python, on a list, an array, a data frame or the path of a CSV file:")
     _show("import kng", "kng.median(ages, bounds=(0, 120), granularity=1, epsilon=1)")

@@ -16,11 +16,13 @@ from kng.cli.budget import budget
 from kng.cli.demo import demo
 from kng.cli.regression import huber, linear, quantreg
 from kng.cli.reproduce import reproduce
+from kng.cli.sample import sample
 from kng.cli.statistics import geomedian, mean, median, quantile
 from kng.cli.wording import at_the_shell
 from kng.core.version import __version__
 
-OK, UNFORESEEN, ARGUMENT, BUDGET, DATA, LEDGER, CHARGED, INTERRUPTED = 0, 1, 2, 3, 4, 6, 70, 130
+OK, UNFORESEEN, ARGUMENT, BUDGET, DATA, EXTRA, LEDGER = 0, 1, 2, 3, 4, 5, 6
+CHARGED, INTERRUPTED = 70, 130
 
 _EPILOG = """\b
 Exit codes:
@@ -29,6 +31,7 @@ Exit codes:
     2  an argument is wrong or missing; nothing was charged
     3  the budget does not cover the request; nothing was charged
     4  the data file or a column of it is missing or unusable; nothing was charged
+    5  a library that is not installed is needed; the message names it
     6  the ledger is missing, unusable or was tampered with
    70  failed after the charge, which stays
   130  interrupted by Ctrl-C
@@ -56,7 +59,7 @@ def commands() -> None:
 
 for _command in (
     *(mean, quantile, median, geomedian, linear, huber, quantreg),
-    *(budget, demo, reproduce),
+    *(budget, demo, sample, reproduce),
 ):
     commands.add_command(_command)
 
@@ -89,12 +92,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _explain(error: Exception) -> int:
     """Tell a failure in one message and return its exit code."""
     # Imported here because it loads NumPy, which a run that goes well may not need.
-    from kng.core.errors import BudgetError, KngError, LedgerError, PrivateZoneError, SchemaError
+    from kng.core.errors import (
+        BudgetError,
+        KngError,
+        LedgerError,
+        MissingExtra,
+        PrivateZoneError,
+        SchemaError,
+    )
 
     _abandon_output()
     for kind, code in (
         (BudgetError, BUDGET),
         (SchemaError, DATA),
+        (MissingExtra, EXTRA),
         (LedgerError, LEDGER),
         (PrivateZoneError, CHARGED),
         (KngError, ARGUMENT),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from textwrap import fill
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from kng.cli.pace import Pace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,10 +28,10 @@ _EVERY = 30.0  # seconds between two lines of progress where there is no termina
 
 @click.group()
 def reproduce() -> None:
-    """Make the paper's figures and claims again, printed and corrected side by side.
+    """Reproduce the paper's figures and results, as printed and as corrected.
 
-    Works on simulated records only; nothing is released and nothing is charged. Tables are CSV;
-    pictures need the extra: pip install 'kng[reproduce]'.
+    Works on simulated records only; nothing is released and nothing is charged. Tables are CSV.
+    Figures need matplotlib: pip install 'kng[reproduce]'.
     """
 
 
@@ -79,10 +80,11 @@ def figure2(**options: Any) -> None:
 def theorem(**options: Any) -> None:
     """Theorem 3.2: how fast the noise becomes K-norm noise, and how fast it falls."""
     from kng.reproduce.experiment import Task
-    from kng.reproduce.picture import limit_panels
+    from kng.reproduce.picture import limit_panels, require_matplotlib
     from kng.reproduce.summary import last_slopes, table
     from kng.reproduce.theorem import LEVELS, METHODS, Theorem, floor
 
+    require_matplotlib()
     experiment = Theorem()
     if options["quick"]:
         experiment = Theorem(sizes=(10**3, 10**4, 10**5), replicates=2, name="theorem-quick")
@@ -135,9 +137,10 @@ def _figure(
     experiment: Experiment, labels: dict[str, str], title: str, options: dict[str, Any]
 ) -> None:
     """Run, tabulate, draw."""
-    from kng.reproduce.picture import curves
+    from kng.reproduce.picture import curves, require_matplotlib
     from kng.reproduce.summary import fact, last_slopes, table
 
+    require_matplotlib()
     run = _run(experiment, options)
     found = _follow(run, _jobs(options["jobs"]))
     rows, scale = table(experiment.name, found), fact("R", found)
@@ -230,41 +233,42 @@ def _follow(run: Run, jobs: int) -> Found:
 @contextmanager
 def _bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
     """Show how far it is and the time left on stderr: a bar, or lines if it is no terminal."""
+    pace = Pace(total)
     if not sys.stderr.isatty():
-        yield _lines(label, total)
+        yield _lines(label, pace)
         return
     length = max(1, round(total))
     with click.progressbar(
-        length=length, label=label, file=sys.stderr, show_pos=False, show_eta=True
+        length=length,
+        label=label,
+        file=sys.stderr,
+        show_pos=False,
+        show_eta=False,  # click's own counts the time that starting and compiling take
+        show_percent=True,
+        item_show_func=str,
     ) as bar:
-        rest = 0.0
 
         def forward(cost: float) -> None:
-            nonlocal rest
-            rest += cost
-            bar.update(int(rest))
-            rest -= int(rest)
+            pace.forward(cost)
+            bar.update(int(pace.share * length) - bar.pos, pace.tell())
 
+        bar.update(0, "")
         yield forward
-        bar.update(length - bar.pos)
+        bar.update(length - bar.pos, "")
 
 
-def _lines(label: str, total: float) -> Callable[[float], None]:
+def _lines(label: str, pace: Pace) -> Callable[[float], None]:
     """Return what prints a line now and then; a log of an hour stays readable."""
-    start = told = monotonic()
-    done = 0.0
+    told = monotonic()
 
     def forward(cost: float) -> None:
-        nonlocal done, told
-        done += cost
+        nonlocal told
+        pace.forward(cost)
         now = monotonic()
-        if now - told >= _EVERY and done < total:
+        if now - told >= _EVERY and pace.share < 1:
             told = now
-            line = f"{label}: {done / total:.0%} done"
-            if done > total / 50:  # before, it would tell of the time that compiling takes
-                left = timedelta(seconds=round((now - start) * (total / done - 1)))
-                line += f", about {left} left"
-            click.echo(line, err=True)
+            left = pace.tell()
+            click.echo(f"{label}: {pace.share:.0%} done{left and ', '}{left}", err=True)
 
     return forward
 

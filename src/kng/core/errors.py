@@ -6,6 +6,7 @@ KngError
 ├── IncompatibleParts  (TypeError)    two parts do not fit; names both and what would
 ├── SchemaError        (ValueError)   a column is missing (public facts only)
 ├── BudgetError                       the ledger refuses; carries requested and remaining
+├── MissingExtra       (ImportError)  a library is not installed; names what to install
 ├── LedgerError                       the ledger file is not one, or was tampered with
 ├── PrivateZoneError                  something failed after the charge; carries no detail
 └── Unfitted           (ValueError)   a model without coefficients; `kng.estimators.unfitted`
@@ -37,6 +38,10 @@ class IncompatibleParts(KngError, TypeError):  # noqa: N818 - what it says, not 
 
 class SchemaError(KngError, ValueError):
     """The data do not have the column or the shape that was declared."""
+
+
+class MissingExtra(KngError, ImportError):  # noqa: N818 - what it says, not what it is
+    """A library that only some parts need is not installed; the message says how to get it."""
 
 
 class LedgerError(KngError):

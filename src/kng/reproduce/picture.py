@@ -1,7 +1,7 @@
 """Pictures of the experiments, as PNG and SVG.
 
-matplotlib is an extra, ``pip install 'kng[reproduce]'``; the tables are made without it. The same
-table gives the same bytes: no date, no random names inside.
+matplotlib is an extra, ``pip install 'kng[reproduce]'``. The same table gives the same bytes: no
+date, no random names inside.
 """
 
 from __future__ import annotations
@@ -12,12 +12,8 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from kng.core.errors import KngError
+from kng.core.errors import MissingExtra
 from kng.reproduce.summary import Row
-
-
-class PictureError(KngError):
-    """No picture can be drawn here; everything else was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,16 +154,20 @@ def _aside(method: str, chains: list[str]) -> float:
     return 0.04 * (chains.index(method) - (len(chains) - 1) / 2) if method in chains else 0.0
 
 
-def canvas(width: float, height: float) -> Any:
-    """Return an empty figure, or say what is missing."""
+def require_matplotlib() -> None:
+    """Say that it is missing before an hour of work, not after."""
     try:
-        from matplotlib.figure import Figure
+        import matplotlib.figure  # noqa: F401
     except ImportError:
-        raise PictureError(
-            "The tables were written, but pictures need matplotlib, which is not installed. "
-            "Run pip install 'kng[reproduce]' and the same command again; nothing is computed "
-            "twice."
+        raise MissingExtra(
+            "pictures need matplotlib, which is not installed. Run: pip install 'kng[reproduce]'"
         ) from None
+
+
+def canvas(width: float, height: float) -> Any:
+    """Return an empty figure."""
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout="constrained")
 
 

@@ -1,0 +1,66 @@
+"""What the README prints runs as printed, in an empty directory.
+
+On 0.1 (e301d72) its commands read a file that did not exist.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, shell):
+    """A directory in which the commands have run."""
+    place = tmp_path_factory.mktemp("readme")
+    demo, commands = blocks("console")
+    assert demo.startswith("$ make demo\n")
+    lines = commands.replace("\\\n", "").splitlines()
+    assert lines.pop(0) == "$ source .venv/bin/activate"  # tests run in it
+    assert [line.split()[2] for line in lines] == ["sample", "budget", "median", "huber"]
+    for line in lines:
+        words = shlex.split(line)
+        assert words[:2] == ["$", "kng"]
+        done = shell(*words[2:], cwd=place)
+        assert done.code == 0, (line, done.err)
+    return place
+
+
+def test_the_commands_spend_the_budget_they_create(folder, shell):
+    shown = shell("budget", "show", "visits.ledger", cwd=folder).out
+    assert re.search(r"remaining +0\b", shown), shown
+
+
+def test_the_lines_of_python_run(folder):
+    [code] = blocks("python")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_it_says_where_kng_is():
+    assert ".venv/bin/kng" in README
+    assert "source $(BIN)/activate" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_the_demo_s_environment_draws_figures():
+    """On 0.1 `kng reproduce` failed for lack of matplotlib in the environment of `make demo`."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "--editable '.[reproduce]'" in makefile
