@@ -88,7 +88,9 @@ def check(ranks: Ranks, records: Sequence[int], first: int, last: int, wanted: W
         reaching = [t for t in inside if bisect_right(ordered, t) >= rank]
         assert ranks.first_reaching(rank) == (reaching[0] if reaching else ranks.last)
         lower = [t for t in inside if bisect_left(ordered, t) <= rank]
-        assert ranks.last_below(rank) == (lower[-1] if lower else ranks.first)
+        assert ranks.first_reaching(rank + 1) == (lower[-1] if lower else ranks.first)
+    many = list(range(-1, n + 2))
+    assert ranks.each_reaching(many) == [ranks.first_reaching(rank) for rank in many]
 
 
 def check_field(field: RankField, records: Sequence[int], reach: Fraction, last: int) -> None:
@@ -101,11 +103,11 @@ def check_field(field: RankField, records: Sequence[int], reach: Fraction, last:
 
     grid = interesting(records, 0, last)
     assert score(field.mode()) == 0 == field.score(field.mode())
-    for level in (reach * k / 7 for k in range(8)):
-        a, b = field.sublevel(level)
-        wanted = [t for t in grid if score(t) <= level]
-        assert (a, b) == (wanted[0], wanted[-1])
-        assert all(field.score(t) == score(t) for t in wanted)
+    levels = [int(reach * k / 7 / field.unit) for k in range(8)]
+    for level, ends in zip(levels, field.sublevels(levels), strict=True):
+        wanted = [t for t in grid if score(t) <= level * field.unit]
+        assert ends == (wanted[0], wanted[-1])
+        assert all(field.score(t) == score(t) == field.multiple(t) * field.unit for t in wanted)
 
 
 lattices = st.sampled_from([1, 2, 3, 7, 31, 100, 2**13, 2**14, 2**20, 2**44])
@@ -241,7 +243,7 @@ def test_records_that_are_all_equal_never_come_home(
     ranks = read_ranks(source, neighbours, 0, last, [wanted])[0]
     assert source.brought == 0
     check(ranks, records, 0, last, wanted)
-    assert RankField(Fraction(1, 3), ranks).sublevel(Fraction(5)) == (value, value)
+    assert RankField(Fraction(1, 3), ranks).sublevels([15]) == [(value, value)]
 
 
 @pytest.mark.parametrize("value", [0, 77, 2**44])
@@ -259,7 +261,7 @@ def test_no_records_leave_the_whole_lattice_wanted() -> None:
             Spy([], last), AddRemove(), 0, last, [Wanted(Fraction(1, 2), Fraction(5))]
         )[0]
         assert (ranks.total, ranks.first, ranks.last) == (0, 0, last)
-        assert RankField(Fraction(1, 2), ranks).sublevel(Fraction(0)) == (0, last)
+        assert RankField(Fraction(1, 2), ranks).sublevels([0]) == [(0, last)]
 
 
 def test_batches_and_order_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ from kng.core.smoothing import Smoothing
 from kng.losses import Pinball, Squared
 from kng.mechanisms import KNG, Exponential
 from kng.samplers.coins import below, bernoulli, bernoulli_exp, choose, uniform
-from kng.samplers.leaves import Envelope, Leaf, draw
+from kng.samplers.leaves import Envelope, Leaf, draw, weighed
 from kng.samplers.noise import discrete_laplace, rounded_box_noise
 from kng.samplers.order import envelope_of
 
@@ -154,7 +154,7 @@ def test_an_attempt_remembers_that_its_weights_were_rounded() -> None:
     """
     leaves = [Leaf(0, 2, Fraction(0)), Leaf(2, 3, Fraction(3, 2))]
     gammas = [Fraction(0), Fraction(1), Fraction(3, 2), Fraction(2), Fraction(17, 7)]
-    envelope = Envelope(leaves, 0)
+    envelope = weighed(leaves, 0)
     envelope.scale = 3
     envelope.weights = [leaf.count * exp_minus(leaf.floor, 3)[1] for leaf in leaves]
     envelope.cumulative = [envelope.weights[0], sum(envelope.weights)]
@@ -166,7 +166,7 @@ def test_an_attempt_remembers_that_its_weights_were_rounded() -> None:
 
 
 def test_a_wrong_bound_stops_the_process() -> None:
-    envelope = Envelope([Leaf(0, 1, Fraction(1))], 4)
+    envelope = weighed([Leaf(0, 1, Fraction(1))], 4)
     with pytest.raises(AssertionError, match="below its leaf's bound"):
         enumerate_tapes(lambda bits: envelope.attempt(lambda k: Fraction(1, 2), bits), 100)
 
@@ -371,7 +371,7 @@ def test_an_off_by_one_in_a_coin_of_an_attempt_is_caught(
 ) -> None:
     # Two leaves of three points, and whole-number weights whose ends a few bits can hit.
     leaves = [Leaf(0, 3, Fraction(0)), Leaf(3, 3, Fraction(2))]
-    envelope = Envelope(leaves, 0)
+    envelope = weighed(leaves, 0)
     envelope.scale, envelope.weights, envelope.cumulative = 3, [24, 6], [24, 30]
     gammas = [Fraction(k, 3) if k < 3 else Fraction(k - 1) for k in range(6)]
     law = attempt_law(envelope, gammas.__getitem__)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import os
 import random
+from array import array
 from collections.abc import Iterable
 from threading import Lock
 from typing import Any
@@ -24,11 +25,13 @@ from numpy.typing import NDArray
 
 from kng.core.errors import SpecError, SpecTypeError
 
-_BLOCK = 4096
+_BLOCK = 1024
+# More bits than this are bought by themselves.
+_LARGE = 256
 
 
 class SystemBits:
-    """Bits from ``os.urandom``, bought in blocks of 4 KiB.
+    """Bits from ``os.urandom``, bought in blocks of 1 KiB.
 
     A forked child drops what the parent had bought, so that no two processes ever spend the
     same bits, and a lock keeps two threads from spending the same ones.
@@ -42,17 +45,24 @@ class SystemBits:
         self._empty()
 
     def _empty(self) -> None:
-        self._pool, self._left, self._owner = 0, 0, os.getpid()
+        # What is left of the last word, how many bits that is, and whole words.
+        self._pool, self._left, self._words = 0, 0, array("Q")
+        self._owner = os.getpid()
 
     def take(self, k: int) -> int:
         """Return k fresh uniform bits as an integer."""
         if self._owner != os.getpid():  # before the lock: it may have been held across the fork
             self._lock = Lock()
             self._empty()
+        if k > _LARGE:
+            return int.from_bytes(os.urandom((k + 7) // 8)) >> (-k % 8)
         with self._lock:
-            if k > self._left:
-                size = max(_BLOCK, (k + 7) // 8)
-                self._pool, self._left = int.from_bytes(os.urandom(size)), 8 * size
+            if k == 64 and self._words:
+                return self._words.pop()
+            while k > self._left:
+                if not self._words:
+                    self._words = array("Q", os.urandom(_BLOCK))
+                self._pool, self._left = self._pool << 64 | self._words.pop(), self._left + 64
             self._left -= k
             high = self._pool >> self._left
             self._pool &= (1 << self._left) - 1

@@ -14,6 +14,7 @@ import numpy as np
 from kng.core.errors import SpecError, SpecTypeError
 
 _MOST_DIGITS = 300
+_LARGEST = 10**_MOST_DIGITS
 _OUT_OF_RANGE = (
     "{name} must lie between 1e-300 and 1e300 in size, which float64 can hold. Give a number of "
     "ordinary size, in other units if need be."
@@ -64,8 +65,8 @@ def _decimal(text: str, value: Any, name: str) -> Fraction:
 
 def _moderate(number: Fraction, name: str) -> Fraction:
     """Refuse what float64 could not hold: later steps compute with the nearest double."""
-    size = abs(number)
-    if size and not Fraction(1, 10**_MOST_DIGITS) <= size <= 10**_MOST_DIGITS:
+    above, under = abs(number.numerator), number.denominator
+    if above and (above * _LARGEST < under or above > under * _LARGEST):
         raise SpecError(_OUT_OF_RANGE.format(name=name))
     return number
 

@@ -11,7 +11,7 @@ price of a privacy loss that ranges over 2 epsilon instead of epsilon.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, Protocol, Self
 
@@ -42,6 +42,13 @@ class DensityPlan:
     score: Literal["gradient", "value"]
     sensitivity: Sensitivity
     certificate: Certificate | None = None
+    # The bounded domain of the problem; a density plan exists only over one.
+    domain: PlaneDomain = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.problem.domain, PlaneDomain):
+            raise IncompatibleParts("A density plan needs a box of lattice points as its domain.")
+        object.__setattr__(self, "domain", self.problem.domain)
 
     def certified(self, certificate: Certificate) -> Self:
         """Return the plan with a sampler's promise."""
@@ -49,17 +56,11 @@ class DensityPlan:
 
     def given(self, drawn: Sequence[Point]) -> Self:
         """Return the plan once earlier points of the same release are drawn."""
-        if not isinstance(self.problem.domain, SteppedDomain):
+        # Boxes first: to ask a protocol takes as long as ten attempts of a draw.
+        if not hasattr(self.domain, "given") or not isinstance(self.domain, SteppedDomain):
             return self
-        domain = self.problem.domain.given(drawn)
+        domain = self.domain.given(drawn)
         return replace(self, problem=replace(self.problem, domain=domain))
-
-    @property
-    def domain(self) -> PlaneDomain:
-        """The bounded domain; a density plan exists only over one."""
-        if not isinstance(self.problem.domain, PlaneDomain):
-            raise IncompatibleParts("A density plan needs a box of lattice points as its domain.")
-        return self.problem.domain
 
     @property
     def width(self) -> Fraction:

@@ -189,10 +189,19 @@ class LineField(Protocol):
 
 @runtime_checkable
 class LevelField(LineField, Protocol):
-    """A line field that can also say where its raw score stays low."""
+    """A line field in whole multiples of a unit, that can also say where they stay low."""
 
-    def sublevel(self, level: Fraction) -> tuple[int, int]:
-        """Return the first and last lattice point with a raw score of at most ``level``."""
+    @property
+    def unit(self) -> Fraction:
+        """What the raw score is a multiple of."""
+        ...
+
+    def multiple(self, theta: int) -> int:
+        """Return the raw score, in units."""
+        ...
+
+    def sublevels(self, levels: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the first and last lattice point with at most so many units, for each level."""
         ...
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import SpecError
 from kng.core.exact import exact, show
 from kng.core.lattice import Lattice
+from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.protocols import Point
+from kng.core.regression import Plan
 from kng.core.released import Release
 from kng.data import open_source
 from kng.domains import Box
@@ -189,15 +192,7 @@ def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Relea
     line = records.lattice
     # Equal shares: the draws compose, so their epsilons add up to the whole.
     share = ask.epsilon / len(taus)
-    plans = [
-        certified(
-            parts.weigh.plan(
-                Problem(Pinball(tau), LInf(), Box.of(line), records, line, unit), share
-            ),
-            parts.sampler,
-        )
-        for tau in taus
-    ]
+    plans = _plans(parts, tuple(taus), unit, share)
     facts = details(records, unit)
     if _several(q):
         facts = {
@@ -218,6 +213,23 @@ def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Relea
     answers = Lattice(line.origin * len(taus), line.step * len(taus), line.last * len(taus))
     answer = Answer(name, answers, not _several(q), records.bounds, facts, in_order)
     return release(plans, answer, source, ask.ledger, ask.bits)
+
+
+@lru_cache(maxsize=64)
+def _plans(
+    parts: _Parts, taus: tuple[Fraction, ...], unit: PrivacyUnit, share: Fraction
+) -> tuple[Plan, ...]:
+    """Plan one draw for each quantile; the same public facts have the same plans."""
+    line = parts.records.lattice
+    return tuple(
+        certified(
+            parts.weigh.plan(
+                Problem(Pinball(tau), LInf(), Box.of(line), parts.records, line, unit), share
+            ),
+            parts.sampler,
+        )
+        for tau in taus
+    )
 
 
 def _taus(q: Any) -> list[Fraction]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
-from math import ceil, floor
+from math import ceil
 
 from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
@@ -92,30 +92,46 @@ def _pinball(plan: DensityPlan) -> Pinball:
 
 @dataclass(frozen=True, slots=True)
 class RankField:
-    """Distance of tau n to the interval of counts at theta, inside the window that was read."""
+    """Distance of tau n to the interval of counts at theta, inside the window that was read.
+
+    With tau = p / q it is a whole number of q-ths, and is compared as such.
+    """
 
     tau: Fraction
     ranks: Ranks
+    _q: int = field(init=False, repr=False)
+    _target: int = field(init=False, repr=False)  # p n
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_q", self.tau.denominator)
+        object.__setattr__(self, "_target", self.tau.numerator * self.ranks.total)
 
     @property
-    def _target(self) -> Fraction:
-        return self.tau * self.ranks.total
+    def unit(self) -> Fraction:
+        """One q-th of a record."""
+        return Fraction(1, self._q)
 
     def mode(self) -> int:
         """Return a lattice point whose interval of counts holds tau n."""
-        return self.ranks.first_reaching(ceil(self._target))
+        return self.ranks.first_reaching(-(-self._target // self._q))
 
     def score(self, theta: int) -> Fraction:
         """Return the distance of tau n to [#{x < theta}, #{x <= theta}]."""
-        below, upto = self.ranks.counts(theta)
-        return max(below - self._target, self._target - upto, Fraction(0))
+        return Fraction(self.multiple(theta), self._q)
 
-    def sublevel(self, level: Fraction) -> tuple[int, int]:
-        """Return the window's points with #{x <= theta} >= tau n - level and mirrored."""
-        return (
-            self.ranks.first_reaching(ceil(self._target - level)),
-            self.ranks.last_below(floor(self._target + level)),
-        )
+    def multiple(self, theta: int) -> int:
+        """Return the distance of p n to [q #{x < theta}, q #{x <= theta}]."""
+        below, upto = self.ranks.counts(theta)
+        left, right = self._q * below - self._target, self._target - self._q * upto
+        return left if left > 0 else right if right > 0 else 0
+
+    def sublevels(self, levels: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the window's points with q #{x <= theta} >= p n - level and mirrored."""
+        q, target = self._q, self._target
+        first = self.ranks.each_reaching([-((level - target) // q) for level in levels])
+        # #{x < theta} <= r is #{x < theta} < r + 1
+        last = self.ranks.each_reaching([(target + level) // q + 1 for level in levels])
+        return list(zip(first, last, strict=True))
 
 
 class TiltedField:

@@ -9,7 +9,7 @@ where the count alone is enough, so memory stays small whatever the data look li
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -106,17 +106,21 @@ class Ranks:
 
     def first_reaching(self, rank: int) -> int:
         """Return the least theta in the window with #{x <= theta} >= rank, or its last."""
-        if rank <= self.before:
-            return self.first
-        i = bisect_left(self.upto, rank)
-        return self.values[i] if i < len(self.values) else self.last
+        return self.each_reaching((rank,))[0]
 
-    def last_below(self, rank: int) -> int:
-        """Return the largest theta in the window with #{x < theta} <= rank, or its first."""
-        if rank < self.before:
-            return self.first
-        i = bisect_left(self.upto, rank + 1)
-        return self.values[i] if i < len(self.values) else self.last
+    def each_reaching(self, ranks: Iterable[int]) -> list[int]:
+        """Return the least theta with #{x <= theta} >= rank, for each rank.
+
+        It is also the largest theta with #{x < theta} < rank.
+        """
+        before, first, last = self.before, self.first, self.last
+        upto, values, size = self.upto, self.values, len(self.values)
+        return [
+            (values[i] if (i := bisect_left(upto, rank)) < size else last)
+            if rank > before
+            else first
+            for rank in ranks
+        ]
 
 
 @dataclass(frozen=True, slots=True)
