@@ -16,9 +16,10 @@ import kng
 from kng.core.encoding import BATCH_RECORDS, MOST_STEPS
 from kng.data import csv as files
 from kng.data import memory, open_source
+from kng.data.sums import Sums
 from kng.losses import ranks
 from kng.losses.ranks import CellCounts, Within
-from kng.losses.squared import Moments, Sums
+from kng.losses.squared import Moments
 
 TOP = MOST_STEPS
 VALUES = st.lists(
@@ -129,7 +130,7 @@ def test_a_source_collects_and_counts_alike_for_every_batch_size(size, monkeypat
     home = source.collect(Within(((2, 4), (8, 9))), 25)
     assert home[:, 0].tolist() == [x % 10 for x in range(25) if x % 10 in {2, 3, 4, 8, 9}]
     assert len(source.collect(Within(((0, 10),)), 4)) == 4
-    assert source.reduce(Sums((10,))) == (25, (sum(x % 10 for x in range(25)),))
+    assert source.sums() == source.reduce(Sums((10,))) == (25, (sum(x % 10 for x in range(25)),))
     assert open_source([], encoding()).collect(Within(((0, 10),)), 4).shape == (0, 1)
 
 

@@ -56,6 +56,11 @@ class ReplaceOne:
     def __post_init__(self) -> None:
         whole(self.n, "n", 1)
 
+    @property
+    def stated(self) -> int:
+        """The public number of records."""
+        return self.n
+
 
 # More records than any table has; nobody has stated it, so no receipt shows it.
 _UNSTATED = 2**40

@@ -71,6 +71,14 @@ class Source(Protocol):
         """Run a kernel over all records."""
         ...
 
+    def prepare_sums(self, records: int) -> None:
+        """Load what sums of so many records are worth; above the charge, from a public number."""
+        ...
+
+    def sums(self) -> tuple[int, Point]:
+        """Return the number of records and the exact sum of each column."""
+        ...
+
     def collect(self, selection: Selection, limit: int) -> Rows:
         """Bring home the selected rows, at most ``limit`` of them, in the order they stand in."""
         ...

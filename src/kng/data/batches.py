@@ -11,7 +11,8 @@ from typing import Protocol
 import numpy as np
 
 from kng.core.encoding import Encoding
-from kng.core.protocols import Integers, Kernel, Rows, Selection, State
+from kng.core.protocols import Integers, Kernel, Point, Rows, Selection, State
+from kng.data.sums import Sums
 
 Batches = Iterator[Integers]
 
@@ -54,6 +55,14 @@ class BatchSource(Protocol):
                 for context, stream in zip(contexts, streams, strict=True)
             ]
         return functools.reduce(kernel.merge, [future.result() for future in futures])
+
+    def prepare_sums(self, records: int) -> None:  # noqa: ARG002
+        """Load nothing: batches are summed by NumPy."""
+        return
+
+    def sums(self) -> tuple[int, Point]:
+        """Return the number of records and the exact sum of each column."""
+        return self.reduce(Sums(self._encoding.last))
 
     def collect(self, selection: Selection, limit: int) -> Rows:
         """Bring home the selected rows, at most ``limit`` of them, in the order they stand in."""

@@ -14,7 +14,7 @@ TABLE = (
 
 
 @compiled("f8(f8, f8, f8)", nogil=True)
-def _whole(value, last, default):  # type: ignore[no-untyped-def]
+def whole(value, last, default):  # type: ignore[no-untyped-def]
     """Return round_half_even(value), clamped, or the default."""
     value = 0.0 if value < 0.0 else value
     value = last if value > last else value
@@ -34,13 +34,13 @@ def divide_columns(block, low, step, last, default, out, at):  # type: ignore[no
     for i in range(0, fours, 4):
         for j in range(columns):
             a, s, k, d = low[j], step[j], last[j], default[j]
-            out[at + j, i] = _whole((block[i, j] - a) / s, k, d)
-            out[at + j, i + 1] = _whole((block[i + 1, j] - a) / s, k, d)
-            out[at + j, i + 2] = _whole((block[i + 2, j] - a) / s, k, d)
-            out[at + j, i + 3] = _whole((block[i + 3, j] - a) / s, k, d)
+            out[at + j, i] = whole((block[i, j] - a) / s, k, d)
+            out[at + j, i + 1] = whole((block[i + 1, j] - a) / s, k, d)
+            out[at + j, i + 2] = whole((block[i + 2, j] - a) / s, k, d)
+            out[at + j, i + 3] = whole((block[i + 3, j] - a) / s, k, d)
     for i in range(fours, rows):
         for j in range(columns):
-            out[at + j, i] = _whole((block[i, j] - low[j]) / step[j], last[j], default[j])
+            out[at + j, i] = whole((block[i, j] - low[j]) / step[j], last[j], default[j])
 
 
 @compiled(TABLE, nogil=True)
@@ -51,10 +51,10 @@ def scale_columns(block, low, inverse, last, default, out, at):  # type: ignore[
     for i in range(0, fours, 4):
         for j in range(columns):
             a, s, k, d = low[j], inverse[j], last[j], default[j]
-            out[at + j, i] = _whole((block[i, j] - a) * s, k, d)
-            out[at + j, i + 1] = _whole((block[i + 1, j] - a) * s, k, d)
-            out[at + j, i + 2] = _whole((block[i + 2, j] - a) * s, k, d)
-            out[at + j, i + 3] = _whole((block[i + 3, j] - a) * s, k, d)
+            out[at + j, i] = whole((block[i, j] - a) * s, k, d)
+            out[at + j, i + 1] = whole((block[i + 1, j] - a) * s, k, d)
+            out[at + j, i + 2] = whole((block[i + 2, j] - a) * s, k, d)
+            out[at + j, i + 3] = whole((block[i + 3, j] - a) * s, k, d)
     for i in range(fours, rows):
         for j in range(columns):
-            out[at + j, i] = _whole((block[i, j] - low[j]) * inverse[j], last[j], default[j])
+            out[at + j, i] = whole((block[i, j] - low[j]) * inverse[j], last[j], default[j])

@@ -11,8 +11,10 @@ import numpy as np
 
 from kng.core.encoding import BATCH_RECORDS, Encoding
 from kng.core.errors import SchemaError
+from kng.core.protocols import Point
 from kng.data.batches import Batches, BatchSource
 from kng.data.ingest import Floats, Ingest, numbers, prepare, rows_of
+from kng.data.sums import MANY, ColumnSum
 
 # What turns a kind of column into numbers, by NumPy's letter for it.
 _CONVERSIONS = {
@@ -32,6 +34,7 @@ class MemorySource(BatchSource):
 
     def __init__(self, parts: list[Part], encoding: Encoding) -> None:
         self._parts, self._encoding = parts, encoding
+        self._column_sum: ColumnSum | None = None
         prepare(encoding)
 
     @classmethod
@@ -55,6 +58,17 @@ class MemorySource(BatchSource):
     def batches(self) -> Batches:
         """Yield the records as integers."""
         return self._stream(0, self.count())
+
+    def prepare_sums(self, records: int) -> None:
+        """Load a compiled sum for many numbers in one array."""
+        if len(self._encoding) == 1 and records >= MANY and self._parts[0].numeric:
+            self._column_sum = ColumnSum(self._encoding, self._parts[0].cells.dtype)
+
+    def sums(self) -> tuple[int, Point]:
+        """Return the number of records and the exact sum of each column."""
+        if self._column_sum is None:
+            return super().sums()
+        return self.count(), (self._column_sum(self._parts[0].cells),)
 
     def streams(self) -> Sequence[Batches]:
         """Return two halves of a large table, whose loops are compiled and free of the lock.
@@ -94,14 +108,18 @@ class Part:
     cells: Any
     width: int = 1
 
+    @property
+    def numeric(self) -> bool:
+        """Whether the cells are an array of numbers."""
+        return isinstance(self.cells, np.ndarray) and self.cells.dtype.kind in "fiub"
+
     def block(self, rows: slice) -> Floats:
         """Return some rows as a table of float64."""
         cells = self.cells[rows]
-        numeric = isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub"
         if self.width == 1:
-            column = cells.astype(np.float64, copy=False) if numeric else numbers(cells)
+            column = cells.astype(np.float64, copy=False) if self.numeric else numbers(cells)
             return column.reshape(-1, 1)
-        return cells.astype(np.float64, copy=False) if numeric else rows_of(cells, self.width)
+        return cells.astype(np.float64, copy=False) if self.numeric else rows_of(cells, self.width)
 
 
 def _layout(data: Any, names: tuple[str, ...] | None, width: int) -> list[Part]:

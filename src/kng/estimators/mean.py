@@ -111,6 +111,8 @@ def mean(
         plan, answers, finish = _on_the_line(mechanism, records, unit, ask.epsilon)
     else:
         plan, answers, finish = _on_the_sum(norm, granularity, records, unit, ask.epsilon)
+        # What is loaded may depend on a number that is public, never on the records that came.
+        source.prepare_sums(unit.neighbours.stated or 0)
     answer = Answer("mean", answers, len(records) == 1, box, details(records, unit), finish)
     return release([certified(plan, sampler)], answer, source, ask.ledger, ask.bits)
 

@@ -88,7 +88,7 @@ class Squared:
     def read_sum(self, source: Source, plan: NoisePlan) -> Point:
         """Return the sum of the records in whole steps, centred and counted under add-remove."""
         records, neighbours = plan.problem.records, plan.problem.unit.neighbours
-        n, sums = source.reduce(Sums(records.last))
+        n, sums = source.sums()
         if isinstance(neighbours, ReplaceOne):
             return sums
         return (*(2 * s - n * last for s, last in zip(sums, records.last, strict=True)), n)
@@ -105,27 +105,6 @@ class Squared:
             ]
             return tuple(m + h * s / n for m, h, s in zip(middle, steps, sums, strict=False))
         return tuple(a + h * s / neighbours.n for a, h, s in zip(low, steps, total, strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """Number of records and exact column sums; ``last`` bounds the records of each column."""
-
-    last: Point
-
-    def zero(self) -> tuple[int, Point]:
-        """No records."""
-        return 0, (0,) * len(self.last)
-
-    def partial(self, batch: Integers) -> tuple[int, Point]:
-        """Sum one batch: in float64 where that is exact (53 bits), else in int64 (62 bits)."""
-        fits = len(batch) * max(self.last) < 2**53
-        exact = batch if fits else batch.astype(np.int64)
-        return len(batch), tuple(int(np.add.reduce(column)) for column in exact.T)
-
-    def merge(self, left: tuple[int, Point], right: tuple[int, Point]) -> tuple[int, Point]:
-        """Add as Python integers, which cannot overflow."""
-        return left[0] + right[0], tuple(a + b for a, b in zip(left[1], right[1], strict=True))
 
 
 @dataclass(frozen=True, slots=True)
