@@ -56,7 +56,7 @@ def compiled(signature: str, **options: Any) -> Callable[[Callable[..., Any]], A
     """
 
     def declare(function: Callable[..., Any]) -> Any:
-        declared = njit(error_model="numpy", **options)(function)
+        declared = njit(error_model="numpy", no_cfunc_wrapper=True, **options)(function)
         declared._can_compile = False  # until it is loaded
         declared._cache = _Cache(function)
         _SIGNATURES[declared] = signature

@@ -212,7 +212,10 @@ def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0917
     value = p * totals[d] - q * (HIGH * sums[d] + sums[d + 1] + open_[5, d])
     ceiling = p * totals[d] - q * (HIGH * sums[d] + sums[d + 1]) + q * open_[6, 1]
     fall, rise, doubt = 0.0, 0.0, running[DOUBT]
-    slack = 1.0 if reach.max() > 0 else 0.0  # the floors, which a single point has none of
+    slack = 0.0  # 1 for the floors, which a single point has none of
+    for j in range(d):
+        if reach[j] > 0:
+            slack = 1.0
     near, far = 0.0, 0.0
     for j in range(d):
         least = q * (sums[j] + open_[1, j]) - p * totals[j]
@@ -249,7 +252,8 @@ def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0917
         return
     if open_[6, 0] == 0 and value + doubt < running[LEAST]:
         running[LEAST] = value + doubt
-        best[:] = t
+        for j in range(d):
+            best[j] = t[j]
     for j in range(d):
         away = abs(t[j] - best[j]) + 1.0
         for k in range(j, d):
@@ -320,6 +324,25 @@ def bound_few(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
     node[UPPER] = min(node[UPPER], facts[RATE] * most * ROUNDING + facts[SLACK])
 
 
+@compiled("void(f8[:,::1], f8[::1])")
+def solve(matrix, vector):  # type: ignore[no-untyped-def]
+    """Solve for a positive definite matrix, in place; what it cannot solve becomes NaN or infinite.
+
+    Written out: the compiler takes seconds for its general solver, which may also fail.
+    """
+    d = len(vector)
+    for k in range(d):
+        for i in range(k + 1, d):
+            share = matrix[i, k] / matrix[k, k]
+            for j in range(k + 1, d):
+                matrix[i, j] -= share * matrix[k, j]
+            vector[i] -= share * vector[k]
+    for k in range(d - 1, -1, -1):
+        for j in range(k + 1, d):
+            vector[k] -= matrix[k, j] * vector[j]
+        vector[k] /= matrix[k, k]
+
+
 @compiled(
     "void(f4[:,::1], i4[::1], f8[:,::1], f8[::1], f8[::1], i4[::1], i8, i8, f8[::1], f8[::1])"
 )
@@ -337,9 +360,9 @@ def bound_across(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
     of G remains after the open covariates are projected away.
     """
     d = rows.shape[1]
-    spread, g, x = np.zeros((d, d)), np.zeros(d), np.zeros(d)
+    spread, v, x = np.zeros((d, d)), np.zeros(d), np.zeros(d)
     for j in range(d):
-        g[j] = facts[Q] * sums[j] - facts[P] * totals[j]
+        v[j] = facts[Q] * sums[j] - facts[P] * totals[j]
     for m in range(first, last):
         item = items[m]
         for j in range(d):
@@ -347,11 +370,11 @@ def bound_across(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
                 x[j] = 0.5 * (groups[item, j] + groups[item, d + j])
                 rest = groups[item, d + j] - groups[item, j]
                 spread[j, j] += groups[item, 7 * d + 4] * rest * rest
-                g[j] += 0.5 * facts[Q] * groups[item, 3 * d + j]
+                v[j] += 0.5 * facts[Q] * groups[item, 3 * d + j]
             else:
                 x[j] = rows[-1 - item, j]
                 times = np.float64(copies[-1 - item]) if len(copies) > 0 else 1.0
-                g[j] += 0.5 * facts[Q] * times * x[j]
+                v[j] += 0.5 * facts[Q] * times * x[j]
         times = groups[item, 7 * d + 4] if item >= 0 else 1.0
         for j in range(d):
             for k in range(d):
@@ -361,12 +384,12 @@ def bound_across(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
         size += spread[j, j]
     for j in range(d):
         spread[j, j] += 1e-9 * size + 1e-300
-    v = np.linalg.solve(spread, g)
+    solve(spread, v)
     front, side = abs(v[0]), 0.0
     for j in range(1, d):
         side += abs(v[j])
     dual = max(front + side, side / facts[SLOPE])
-    if not 0.0 < dual < np.inf:
+    if not (0.0 < front + side < np.inf and dual < np.inf):
         return
     low, high = 0.0, 0.0
     for j in range(d):
@@ -457,7 +480,9 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0917, PLR0912, PLR0915
             bits = place(whole, box, turn, shift, u, t, reach)
             for j in range(d + 2):
                 sums[j] = real[parent, REAL + j] if boxes > 0 else 0.0
-            open_[:] = 0.0
+            for j in range(d + 2):
+                for row in range(7):
+                    open_[row, j] = 0.0
             slack = 1.0 if bits > 0 else 0.0
             end = scan(
                 rows, residual, copies, shear, groups, levels, t, reach, slack, items,

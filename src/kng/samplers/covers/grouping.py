@@ -70,13 +70,17 @@ def order_groups(rows, residual, spreads, order, levels):  # type: ignore[no-unt
     for level in range(levels):
         for g in range(1 << level):
             first, last = (g * n) >> level, ((g + 1) * n) >> level
-            low[:], high[:] = np.inf, -np.inf
+            for j in range(d):
+                low[j], high[j] = np.inf, -np.inf
             for m in range(first, last):
                 i = order[m]
                 for j in range(d):
                     key = _key(rows, residual, j, i)
                     low[j], high[j] = min(low[j], key), max(high[j], key)
-            widest = np.argmax((high - low) / spreads)
+            widest, largest = 0, -np.inf
+            for j in range(d):
+                if (high[j] - low[j]) / spreads[j] > largest:
+                    widest, largest = j, (high[j] - low[j]) / spreads[j]
             _select(rows, residual, widest, order, first, last, ((2 * g + 1) * n) >> (level + 1))
 
 
@@ -91,8 +95,8 @@ def fill_groups(rows, residual, copies, shear, levels, groups):  # type: ignore[
     e = 7 * d
     for g in range(1 << levels):
         group = groups[leaves + g]
-        group[0:d] = np.inf
-        group[d : 2 * d] = -np.inf
+        for j in range(d):
+            group[j], group[d + j] = np.inf, -np.inf
         group[e], group[e + 1] = np.inf, -np.inf
         first, last = (g * n) >> levels, ((g + 1) * n) >> levels
         for i in range(first, last):
