@@ -58,7 +58,18 @@ def endless() -> None:
     endless()
 
 
-FAILURES = [plain, chained, grouped, unprintable, ours, stopped, exhausted, endless]
+def exiting() -> None:
+    raise SystemExit(SECRET)
+
+
+def closing() -> None:
+    raise GeneratorExit(SECRET)
+
+
+FAILURES = [
+    *(plain, chained, grouped, unprintable, ours, stopped, exhausted, endless),
+    *(exiting, closing),
+]
 
 
 class Failing(list):
@@ -187,8 +198,10 @@ def test_an_interrupt_passes_and_keeps_the_charge(ledger):
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         ask("mean", failing(interrupted), ledger=ledger)
+    frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+    assert "interrupted" not in frames
     (entry,) = ledger.history()
     assert (ledger.spent, entry.state) == (1, "charged")
 

@@ -83,10 +83,40 @@ def test_the_zone_keeps_no_chain():
     assert "secret" not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_the_zone_lets_interrupts_pass(kind):
-    with pytest.raises(kind), private_zone():
-        raise kind
+class Odd(BaseException):
+    """Neither an error nor an exit."""
+
+
+@pytest.mark.parametrize("kind", [SystemExit, GeneratorExit, Odd])
+def test_the_zone_tells_no_exit_from_a_failure(kind):
+    """A record whose code exits would choose the exit code of the program; it did in e301d72."""
+    with pytest.raises(PrivateZoneError) as caught, private_zone():
+        raise kind("secret")
+    assert caught.value.__context__ is None
+    assert "secret" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_an_interrupt_leaves_the_zone_without_its_frames():
+    """In e301d72 it carried them, and with them every record that they held."""
+
+    class Loud(KeyboardInterrupt):
+        pass
+
+    def interrupted():
+        record = "secret"
+        try:
+            raise ValueError(record)
+        except ValueError as error:
+            raise Loud(record) from error
+
+    with pytest.raises(KeyboardInterrupt) as caught, private_zone():
+        interrupted()
+    error = caught.value
+    assert (type(error), error.args) == (KeyboardInterrupt, ())
+    assert (error.__context__, error.__cause__) == (None, None)
+    frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
+    assert "interrupted" not in frames
+    assert "secret" not in "".join(traceback.format_exception(error))
 
 
 def test_the_zone_silences_floating_point_whatever_the_caller_chose():

@@ -67,11 +67,18 @@ class PrivateZoneError(KngError):
     """Something failed after the charge. What, would be an output, so it is not said."""
 
 
+_SILENCE = (
+    "The release failed after its charge, which stays. No detail is given, because it "
+    "could depend on the records; check disk, memory and the data source."
+)
+
+
 class private_zone:  # noqa: N801 - used as `with private_zone():`
     """Let nothing out but the value: no message, no cause, no floating-point warning.
 
-    An exception from in here is replaced by one without its text, its type and its frames,
-    because each of them may depend on a record. Interrupts pass, so that Ctrl-C works.
+    Whatever is raised in here is replaced by an error without its text, its type and its frames,
+    because each of them may depend on a record: an exit that a record's code asks for like any
+    failure. Only an interrupt stays one, so that Ctrl-C works; it leaves its frames behind as well.
     """
 
     def __enter__(self) -> None:
@@ -85,11 +92,12 @@ class private_zone:  # noqa: N801 - used as `with private_zone():`
         trace: TracebackType | None,
     ) -> None:
         self._quiet.__exit__(None, None, None)
-        if not isinstance(error, Exception):
+        if error is None:
             return
-        silent = PrivateZoneError(
-            "The release failed after its charge, which stays. No detail is given, because it "
-            "could depend on the records; check disk, memory and the data source."
+        silent = (
+            KeyboardInterrupt()
+            if isinstance(error, KeyboardInterrupt)
+            else PrivateZoneError(_SILENCE)
         )
         try:
             raise silent

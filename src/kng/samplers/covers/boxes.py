@@ -193,7 +193,7 @@ def scan_points(  # type: ignore[no-untyped-def]  # noqa: PLR0917
     "void(f8[:,::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8[::1], f8[::1], f8[::1],"
     " f8[::1])"
 )
-def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0917
+def bound(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
     shear, totals, facts, t, reach, open_, sums, best, running, node
 ):
     """Write bounds on the exponent over a box into ``node``, from its sums.
