@@ -33,6 +33,8 @@ from numba.core.dispatcher import Dispatcher
 
 # Held while functions are loaded: whether one may be compiled is a property of the function.
 _LOADING = RLock()
+# Division by zero as in NumPy; and no wrapper for C, which nobody calls.
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
 # The signature of every declared function.
 _SIGNATURES: dict[Dispatcher, str] = {}
 # Whether it has been said that something is compiled, and what is said.
@@ -56,7 +58,7 @@ def compiled(signature: str, **options: Any) -> Callable[[Callable[..., Any]], A
     """
 
     def declare(function: Callable[..., Any]) -> Any:
-        declared = njit(error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+        declared = njit(**{**_OPTIONS, **options})(function)
         declared._can_compile = False  # until it is loaded
         declared._cache = _Cache(function)
         _SIGNATURES[declared] = signature
