@@ -2,9 +2,9 @@
 
 import sys
 
-from benchmarks import location, quantile_regression, regression
+from benchmarks import ledger, location, quantile_regression, regression
 
-TABLES = (location, regression, quantile_regression)
+TABLES = (location, regression, quantile_regression, ledger)
 
 missed = sum(table.main() for table in TABLES)
 print(f"\n{missed} bars missed" if missed else "\nevery bar kept")

@@ -274,9 +274,9 @@ def test_what_is_no_event_or_no_text_is_refused(path, event) -> None:
 
 def test_the_file_is_durable_and_marked(path, sql) -> None:
     Ledger(path, cap=1)
-    assert sql("PRAGMA journal_mode") == [("wal",)]
+    assert sql("PRAGMA journal_mode") == [("delete",)]
     assert sql("PRAGMA application_id") == [(int.from_bytes(b"kng$", "big"),)]
-    assert sql("PRAGMA user_version") == [(1,)]
+    assert sql("PRAGMA user_version") == [(2,)]
 
 
 def test_nothing_but_the_ledger_and_its_head_is_left(path, event) -> None:
@@ -323,7 +323,7 @@ def test_a_foreign_database_stays_as_it_is(path, sql, setup) -> None:
 
 def test_a_newer_format_is_refused(path, sql) -> None:
     ledger = Ledger(path, cap=1)
-    sql("PRAGMA user_version = 2")
+    sql("PRAGMA user_version = 3")
     with pytest.raises(LedgerError, match="another version of kng"):
         Ledger(path)
     with pytest.raises(LedgerError, match="another version of kng"):

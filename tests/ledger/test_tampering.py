@@ -315,23 +315,27 @@ def test_the_head_is_read_before_the_ledger(ledger, path, event, monkeypatch) ->
     assert len(ledger.history()) == 4
 
 
-def test_the_head_is_not_looked_up_in_an_older_snapshot(ledger, event, monkeypatch) -> None:
-    """The same, with the other's charge after the moment that is being looked at."""
+def test_a_charge_waits_for_who_is_looking(ledger, event, monkeypatch) -> None:
+    """So the head, read before the database, is never looked up in an older moment of it."""
+    monkeypatch.setattr("kng.ledger.faults.BUSY_SECONDS", 0.1)
     require, others = database._require_ledger, [ledger]
 
     def slow(*arguments):
         require(*arguments)
         if others:
-            others.pop().reserve(event(), parameters="{}")
+            with pytest.raises(LedgerError, match="Another program has held"):
+                others.pop().reserve(event(), parameters="{}")
 
     monkeypatch.setattr(database, "_require_ledger", slow)
     assert len(ledger.history()) == 3
+    ledger.reserve(event(), parameters="{}")
     assert len(ledger.history()) == 4
+    ledger.verify()
 
 
-def test_the_first_head_may_come_while_somebody_looks(path, event, monkeypatch) -> None:
-    ledger = Ledger(path, cap=1)
-    HeadFile(path).path.unlink()  # as after a crash right after the opening
+def test_the_first_head_may_come_while_somebody_looks(path, event, monkeypatch, powerless) -> None:
+    powerless(lambda: Ledger(path, cap=1))
+    ledger = Ledger(path)
     read, others = HeadFile.read, [ledger]
 
     def slow(self):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import sys
 import traceback
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from kng.core.errors import BudgetError, LedgerError
 from kng.core.privacy import Guarantee, PrivacyEvent
-from kng.ledger import Ledger
+from kng.ledger import Ledger, database
+from kng.ledger.headfile import HeadFile
 
 
 def cost(epsilon: str) -> PrivacyEvent:
@@ -53,6 +56,44 @@ def race(kind: str, path: str, cap: str, epsilon: str, attempts: str) -> None:
         except BudgetError:
             pass
     print(booked, flush=True)
+
+
+def share(path: str, cap: str, epsilon: str, attempts: str) -> None:
+    """Race like the above, on a file that may have other names; print what was refused as well."""
+    event, booked, refusals = cost(epsilon), 0, set()
+    ready()
+    sys.stdin.readline()
+    for _ in range(int(attempts)):
+        try:
+            Ledger(path, cap=cap).reserve(event, parameters="{}")
+            booked += 1
+        except BudgetError:
+            pass
+        except LedgerError as error:
+            refusals.add(str(error))
+    print(booked, *refusals, sep="\n", flush=True)
+
+
+def torn(how: str, path: str, epsilon: str) -> None:
+    """Charge, and be killed when some of the pages are in the file and some are not."""
+    ledger, parameters = Ledger(path), "x" * 200_000  # new pages at the end of the file
+    if how == "committing":
+        import resource
+
+        # Pages are written from first to last; the one that makes the file longer kills.
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (os.stat(path).st_size,) * 2)
+    else:
+        lock = database._locked
+
+        def cramped(*arguments: Any) -> sqlite3.Connection:
+            db = lock(*arguments)
+            db.execute("PRAGMA cache_size = 1")  # pages go to the file before the commit
+            return db
+
+        database._locked = cramped
+        HeadFile.announce = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    ledger.reserve(cost(epsilon), parameters=parameters)
 
 
 def loop(path: str, cap: str, epsilon: str, journal: str) -> None:
@@ -138,6 +179,18 @@ def readonly(path: str) -> None:
             print(error, flush=True)
 
 
+def look(spare: str, path: str, uid: str) -> None:
+    """Look at a ledger from the command line as somebody else; print the worst exit code last."""
+    from kng.cli.main import main
+
+    looks = [["budget", word, "{}"] for word in ("show", "history", "verify")]
+    for words in looks:
+        main([word.format(spare) for word in words])  # all is loaded while we may read it
+    os.setuid(int(uid))
+    print("as", os.geteuid())
+    print(max(main([word.format(path) for word in words]) for words in looks), flush=True)
+
+
 if __name__ == "__main__":
-    jobs = {job.__name__: job for job in (race, pack, fork, full, readonly)}
+    jobs = {job.__name__: job for job in (race, share, torn, pack, fork, full, readonly, look)}
     jobs[sys.argv[1]](*sys.argv[2:])

@@ -2,33 +2,38 @@
 
 A connection never outlives the call that opened it, so threads, forks and copies share nothing.
 
-Durability: WAL with synchronous=EXTRA, which in WAL mode is FULL (every commit is synced), and in
-the rollback mode that a ledger is created in, syncs the directory too; NORMAL may forget a
-committed charge in a power failure. Writers take the lock first (BEGIN IMMEDIATE), because a
-transaction that reads before it locks may charge a balance that is no longer there.
+Durability: a rollback journal with synchronous=EXTRA. Every commit is synced, and so is the
+directory after the journal is gone; with less, a power failure may bring the journal back and
+undo a committed charge. Not WAL: its locks and its log belong to a name, so that one file under
+two names was overspent twice over. The locks of the rollback journal belong to the file. Writers
+take the lock first (BEGIN IMMEDIATE), because a transaction that reads before it locks may charge
+a balance that is no longer there.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import stat
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from kng.core.errors import LedgerError
-from kng.ledger import faults, rows, schema
+from kng.ledger import faults, names, rows, schema
+from kng.ledger.audit import audit
 from kng.ledger.headfile import Head, HeadFile
 
 _OLDEST_SQLITE = (3, 37)  # STRICT tables
+_UNWRITABLE = ("SQLITE_READONLY_DIRECTORY", "SQLITE_CANTOPEN")
 
 
 def exists(path: Path) -> bool:
     """Return whether a ledger is at this path, or refuse what is there instead."""
     known = HeadFile(path).read()  # before the database, which only grows
     found = False
-    if _is_file(path):
-        with _connected(path, "rw") as db, _transaction(db, "BEGIN"):
+    if names.inode(path) is not None:
+        with _snapshot(path) as db:
             found = _is_ledger(db, path)
     if known is not None and not found:
         raise LedgerError(
@@ -41,9 +46,10 @@ def exists(path: Path) -> bool:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Look at one moment of a ledger."""
+    """Look at one moment of a ledger; this needs no write access."""
     known = HeadFile(path).read()  # before the database, which only grows
-    with _connected(path, "rw") as db, _transaction(db, "BEGIN"):
+    names.require_one(path)
+    with _snapshot(path) as db:
         _require_ledger(db, path)
         if known is not None:
             _require_entry(db, path, known)
@@ -56,40 +62,44 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
     """Change a ledger in one durable transaction, alone."""
-    with _connected(path, "rw") as db:
-        with _transaction(db, "BEGIN IMMEDIATE"):
-            _require_ledger(db, path)
-            _require_head(db, path)
-            yield db
-            HeadFile(path).rehearse()
-        _publish(db, path)
-        _prefer_wal(db)
+    with _changing(path, "rw") as db:
+        _require_ledger(db, path)
+        _require_head(db, path)
+        yield db
+
+
+@contextmanager
+def charging(path: Path) -> Iterator[sqlite3.Connection]:
+    """Spend from a ledger, which must have one name.
+
+    Only spending asks for it: the answer of a charge that is paid is stored even if somebody
+    linked the file meanwhile.
+    """
+    with writing(path) as db:
+        names.require_one(path)
+        yield db
 
 
 @contextmanager
 def creating(path: Path) -> Iterator[sqlite3.Connection]:
     """Change a ledger that is made first if it is not there."""
-    with _connected(path, "rwc") as db:
-        with _transaction(db, "BEGIN IMMEDIATE"):
-            if not _is_ledger(db, path):
-                schema.create(db)
-            _require_head(db, path)
-            yield db
-            HeadFile(path).rehearse()
-        _publish(db, path)
-        _prefer_wal(db)
+    with _changing(path, "rwc") as db:
+        names.require_one(path)
+        if not _is_ledger(db, path):
+            schema.create(db)
+        _require_head(db, path)
+        yield db
 
 
 @contextmanager
 def adopting(path: Path) -> Iterator[sqlite3.Connection]:
-    """Look at a ledger without a head file, and give it one if the caller is content."""
-    with _connected(path, "rw") as db:
-        with _transaction(db, "BEGIN IMMEDIATE"):
-            _require_ledger(db, path)
-            if (known := HeadFile(path).read()) is not None:
-                _require_entry(db, path, known)
-            yield db
-        _publish(db, path)
+    """Look at a ledger without its head, and make the newest entry the head if all is well."""
+    with _changing(path, "rw") as db:
+        names.require_one(path)
+        _require_ledger(db, path)
+        if (known := HeadFile(path).read()) is not None:
+            _require_entry(db, path, known)
+        yield db
 
 
 @contextmanager
@@ -110,15 +120,57 @@ def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
             )
         ) as db,
     ):
-        db.execute("PRAGMA synchronous = EXTRA")
-        db.execute("PRAGMA foreign_keys = ON")
-        db.execute("PRAGMA recursive_triggers = ON")
         yield db
 
 
 @contextmanager
-def _transaction(db: sqlite3.Connection, begin: str) -> Iterator[None]:
-    db.execute(begin)
+def _changing(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
+    """Hold the write lock, commit what the caller wrote, and make its last entry the head."""
+    opened = names.inode(path)
+    with ExitStack() as stack:
+        db = _locked(stack, path, mode)
+        with _transaction(db):
+            yield db
+            schema.upgrade(db)
+            names.require_same(path, opened)
+            if (end := rows.last(db)) is not None:
+                HeadFile(path).announce(end)
+        _publish(db, path)
+
+
+@contextmanager
+def _snapshot(path: Path) -> Iterator[sqlite3.Connection]:
+    """Hold one moment of the file still, also where it may not be written."""
+    with ExitStack() as stack:
+        db = stack.enter_context(_connected(path, "rw"))  # read-only if it has to be
+        try:
+            _hold(db)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname not in _UNWRITABLE or not _is_resting(path):
+                raise
+            # Perhaps a ledger of 0.1: in WAL mode SQLite has to write before it can read.
+            db = stack.enter_context(_connected(path, "ro&immutable=1"))
+            _hold(db)
+            if not schema.is_outdated(db):
+                raise
+        with _transaction(db):
+            yield db
+
+
+def _hold(db: sqlite3.Connection) -> None:
+    db.execute("BEGIN")
+    db.execute("PRAGMA user_version").fetchone()  # the first look takes the lock
+
+
+def _is_resting(path: Path) -> bool:
+    """Return whether nothing beside the file has to be brought in or undone first."""
+    beside = (path.with_name(path.name + end) for end in ("-wal", "-journal"))
+    return not any(file.exists() and file.stat().st_size for file in beside)
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """End what was begun: by a commit, or by undoing it if anything fails."""
     try:
         yield
         db.execute("COMMIT")
@@ -128,23 +180,34 @@ def _transaction(db: sqlite3.Connection, begin: str) -> Iterator[None]:
         raise
 
 
-def _prefer_wal(db: sqlite3.Connection) -> None:
-    if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        # Someone may be reading just now. Then the slower mode stays, which is as durable.
-        with suppress(sqlite3.OperationalError):
-            db.execute("PRAGMA journal_mode = WAL")
+def _locked(stack: ExitStack, path: Path, mode: str) -> sqlite3.Connection:
+    """Return a connection that has the write lock, with the rollback journal in use.
 
-
-def _is_file(path: Path) -> bool:
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise LedgerError(f"{path} cannot be opened ({error.strerror}).") from error
-    if not stat.S_ISREG(mode):
-        raise LedgerError(f"{path} is a directory or a device. Give the path of a file.")
-    return True
+    kng 0.1 left files in WAL mode, perhaps with a log that a crash kept from the file. SQLite
+    brings it in when it leaves that mode, for which nobody else may be connected: so between two
+    attempts nobody is, each for a time of its own.
+    """
+    deadline = time.monotonic() + faults.BUSY_SECONDS
+    while True:
+        with ExitStack() as attempt:
+            db = attempt.enter_context(_connected(path, mode))
+            db.execute("PRAGMA synchronous = EXTRA")
+            db.execute("PRAGMA foreign_keys = ON")
+            db.execute("PRAGMA recursive_triggers = ON")
+            db.execute("BEGIN IMMEDIATE")
+            if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                stack.push(attempt.pop_all())
+                return db
+            db.execute("ROLLBACK")
+            names.require_one(path)  # the log of another name would be lost
+            try:
+                db.execute("PRAGMA journal_mode = DELETE")
+                continue
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorname.startswith("SQLITE_BUSY")
+                if not busy or time.monotonic() > deadline:
+                    raise
+        time.sleep((threading.get_native_id() % 47 + 3) / 1000)
 
 
 def _is_ledger(db: sqlite3.Connection, path: Path) -> bool:
@@ -152,10 +215,11 @@ def _is_ledger(db: sqlite3.Connection, path: Path) -> bool:
     mark = db.execute("PRAGMA application_id").fetchone()[0]
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if mark == schema.APPLICATION_ID:
-        if version != schema.VERSION:
+        if version not in schema.READABLE:
             raise LedgerError(
                 f"{path} was written by another version of kng (format {version}; this one "
-                f"reads {schema.VERSION}). Use the kng that wrote it, or a newer one."
+                f"reads {', '.join(map(str, schema.READABLE))}). Use the kng that wrote it, or a "
+                "newer one."
             )
         return True
     if mark or version or schema.definitions(db):
@@ -183,33 +247,61 @@ def _require_entry(db: sqlite3.Connection, path: Path, known: Head) -> None:
 
 
 def _require_head(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a chain that has lost its head; under the write lock."""
+    """Refuse a chain whose newest entry is not the one that was written under this name.
+
+    Under the write lock, which makes it exact: the newest entry is published, or announced by a
+    program that was killed or has not come to publishing it.
+    """
     file = HeadFile(path)
-    if (known := file.read()) is not None:
+    known, end, announced = file.read(), rows.last(db), file.announced()
+    if known is not None:
         _require_entry(db, path, known)
-    elif rows.has_charges(db):
-        raise _headless(path)
-    elif (end := rows.last(db)) is not None:
-        # A crash came between opening the account and its head. The file must be there before the
-        # first charge, or a crash after that one would look like a lost file.
-        file.write(end)
+    if end == known:
+        if end is not None and announced not in (None, end):
+            # A program was killed while it wrote. SQLite has undone that, unless the journal was
+            # left behind under another name; then only reading all of it can tell.
+            audit(db)
+            file.withdraw()
+        return
+    if end is None:
+        return
+    if announced != end:
+        if known is None and (rows.has_charges(db) or not schema.is_outdated(db)):
+            raise _headless(path)
+        if known is not None and not schema.is_outdated(db):
+            raise _written_elsewhere(path, known, end)
+        file.announce(end)  # kng 0.1 announced nothing; a crash left its head behind
+    file.publish()
 
 
 def _headless(path: Path) -> LedgerError:
     return LedgerError(
-        f"{path} has charges, but {HeadFile(path).path} is missing, so nobody can tell whether it "
-        "is the newest copy. Put that file back; if this is the newest copy, call "
+        f"{HeadFile(path).path} is missing, so nobody can tell whether {path} is the newest copy, "
+        "or the same file under a second name. Use the ledger under the name and in the directory "
+        "where that file is, or put it back. If it is lost and this is the newest copy, call "
         f"Ledger.adopt({str(path)!r})."
     )
 
 
-def _publish(db: sqlite3.Connection, path: Path) -> None:
-    """Bring the head file up to the newest entry, which may be another process's.
+def _written_elsewhere(path: Path, known: Head, end: Head) -> LedgerError:
+    return LedgerError(
+        f"{path} goes on to entry {end.sequence}, but {HeadFile(path).path} ends at entry "
+        f"{known.sequence}: it was written under another name or in a container that mounts the "
+        "file alone, or an older .head file was put back. Use one name, and mount directories. If "
+        f"no other name is in use any more, call Ledger.adopt({str(path)!r})."
+    )
 
-    Under the write lock, so that the file never goes back.
+
+def _publish(db: sqlite3.Connection, path: Path) -> None:
+    """Make the newest entry the head, if it can be done right now.
+
+    Under the write lock, so that the file never goes back. A charge that is committed must not
+    fail here; who comes next publishes it before anything else.
     """
     file = HeadFile(path)
-    with _transaction(db, "BEGIN IMMEDIATE"):
-        known, end = file.read(), rows.last(db)
-        if end is not None and (known is None or known.sequence < end.sequence):
-            file.write(end)
+    db.execute("PRAGMA busy_timeout = 0")
+    with suppress(sqlite3.OperationalError, LedgerError):
+        db.execute("BEGIN IMMEDIATE")
+        with _transaction(db):
+            if (end := rows.last(db)) is not None and file.announced() == end:
+                file.publish()

@@ -19,6 +19,16 @@ _MEANINGS = (
         "close the tool that has the file open.",
     ),
     (
+        "SQLITE_READONLY_ROLLBACK",
+        "the last charge to {path} was cut short, and undoing it needs write access. Look at it "
+        "once as somebody who may write to the file and its directory.",
+    ),
+    (
+        "SQLITE_READONLY_DBMOVED",
+        "{path} was moved or replaced while it was in use; nothing was written. Put back the "
+        "newest copy, and do not move a ledger while programs use it.",
+    ),
+    (
         "SQLITE_READONLY",
         "{path} cannot be written. Make the file and its directory writable.",
     ),
@@ -29,7 +39,8 @@ _MEANINGS = (
     ),
     (
         "SQLITE_CORRUPT",
-        "{path} is damaged. Put back the newest untouched copy, together with its .head file.",
+        "{path} is damaged. Put back the newest untouched copy, together with its .head file and "
+        "its -journal file, if there is one.",
     ),
     (
         "SQLITE_CANTOPEN",

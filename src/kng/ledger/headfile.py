@@ -1,17 +1,25 @@
-"""The last known head of the chain, kept beside the database.
+"""The newest entry of the chain, kept beside the database.
 
 Restoring an old copy of a database un-spends budget, and nothing inside the copy can tell. The
 head file can: it names the newest entry, and a chain that does not contain it has lost something.
+A chain that goes on beyond it was written under another name, where another head file was kept.
 
-Order makes this free of false alarms. The file is written after the commit, so it never names an
-entry that the database lacks; and it is read before the database, which only grows. A crash
-between commit and write leaves the file behind, which is allowed; the next write catches up.
+Order makes this free of false alarms. All of it happens under the ledger's write lock:
+
+    announce   <ledger>.head.new names the entry that is about to be written
+    commit     the entry is in the database
+    publish    <ledger>.head.new becomes <ledger>.head
+
+So the newest entry is always the one in ``.head`` or the one in ``.head.new``, whenever a program
+was killed; and ``.head`` never names an entry that the database lacks. Readers take no such lock:
+they read ``.head`` before the database, which only grows, and ask that it contains the entry.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +48,7 @@ class HeadFile:
         return self.ledger.with_name(self.ledger.name + ".head")
 
     @property
-    def _fresh(self) -> Path:
+    def _next(self) -> Path:
         # One fixed name: writers hold the ledger's write lock, and a crash leaves no litter.
         return self.ledger.with_name(self.ledger.name + ".head.new")
 
@@ -52,38 +60,54 @@ class HeadFile:
             return None
         except OSError as error:
             raise LedgerError(f"{self.path} cannot be read ({error.strerror}).") from error
-        match = _LINE.fullmatch(line)
-        if match is None:
+        head = _parse(line)
+        if head is None:
             raise LedgerError(
                 f"{self.path} is not the head of a ledger. Put the file back that kng wrote; if "
                 "it is lost, remove this one and call Ledger.adopt."
             )
-        return Head(int(match[1]), match[2].decode("ascii"))
+        return head
 
-    def write(self, head: Head) -> None:
-        """Replace the file, durably and in one step; under the ledger's write lock."""
+    def announced(self) -> Head | None:
+        """Return the entry that was about to be written last, if it is not published."""
         try:
-            with open(self._fresh, "wb") as file:
+            return _parse(self._next.read_bytes())
+        except OSError:
+            return None
+
+    def announce(self, head: Head) -> None:
+        """Name the entry that is about to be committed, durably."""
+        try:
+            with open(self._next, "wb") as file:
                 file.write(f"{head.sequence} {head.hash}\n".encode("ascii"))
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(self._fresh, self.path)
+        except OSError as error:
+            raise LedgerError(
+                f"{self._next} cannot be written ({error.strerror}), so nothing was written. "
+                "Make room on the disk, or the directory writable."
+            ) from error
+
+    def publish(self) -> None:
+        """Make the announced entry the head, in one step."""
+        try:
+            os.replace(self._next, self.path)
             _sync_directory(self.path.parent)
         except OSError as error:
             raise LedgerError(
-                f"{self.path} cannot be written ({error.strerror}). The ledger itself is whole; "
-                "make the file writable."
+                f"{self.path} cannot be written ({error.strerror}), so nothing was charged. The "
+                "ledger itself is whole; make the file and its directory writable."
             ) from error
 
-    def rehearse(self) -> None:
-        """Find out that the file cannot be written before a charge, rather than after it."""
-        try:
-            self._fresh.write_bytes(b"0" * 100)
-        except OSError as error:
-            raise LedgerError(
-                f"{self._fresh} cannot be written ({error.strerror}), so nothing was written. "
-                "Make room on the disk, or the directory writable."
-            ) from error
+    def withdraw(self) -> None:
+        """Forget an announced entry that was never committed."""
+        with suppress(OSError):
+            self._next.unlink()
+
+
+def _parse(line: bytes) -> Head | None:
+    match = _LINE.fullmatch(line)
+    return None if match is None else Head(int(match[1]), match[2].decode("ascii"))
 
 
 def _sync_directory(directory: Path) -> None:

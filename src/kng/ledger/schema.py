@@ -16,7 +16,10 @@ from kng.ledger.account import RELATIONS
 from kng.ledger.chain import GENESIS
 
 APPLICATION_ID = int.from_bytes(b"kng$", "big")
-VERSION = 1
+VERSION = 2
+# 1: kng 0.1, in WAL mode, with a head file that may be behind. The tables are the same; the number
+# keeps 0.1, which would turn the file back to WAL, from writing to it.
+READABLE = (1, VERSION)
 
 _RELATIONS = ", ".join(f"'{name}'" for name in RELATIONS)
 
@@ -82,6 +85,17 @@ def create(db: sqlite3.Connection) -> None:
     """Make an empty database a ledger, inside the caller's transaction."""
     for statement in STATEMENTS:
         db.execute(statement)
+
+
+def is_outdated(db: sqlite3.Connection) -> bool:
+    """Return whether a ledger was last written by an older kng."""
+    return bool(db.execute("PRAGMA user_version").fetchone()[0] != VERSION)
+
+
+def upgrade(db: sqlite3.Connection) -> None:
+    """Make a ledger of an older kng one of this one, inside the caller's transaction."""
+    if is_outdated(db):
+        db.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def definitions(db: sqlite3.Connection) -> Definitions:

@@ -30,7 +30,8 @@ class Ledger:
     Parameters
     ----------
     path : str or path
-        A file on a local disk (not on a network file system). It is made if it does not exist.
+        A file on a local disk, with one name: hard links to it are refused, and a container
+        mounts its directory. It is made if it does not exist. See docs/ledger.md.
     cap : number or str, optional
         The largest total epsilon, as in ``10``, ``0.1`` or ``"1/3"``; needed to open a new
         account, and never changed afterwards.
@@ -46,7 +47,8 @@ class Ledger:
     -----
     Beside the ledger lies ``<path>.head``, the place of the newest entry. Keep the two together.
     A ledger that lacks the entry named there is an older copy, which would un-spend budget, and
-    is refused. So is a ledger with charges but without that file: ``Ledger.adopt`` accepts it.
+    is refused. One that goes on beyond it was written under another name, and is refused too, as
+    is a ledger without that file: ``Ledger.adopt`` accepts both.
     Whoever restores both files from the same old backup is not found out by them; to guard
     against that, write ``ledger.head`` down somewhere else now and then, and check it later with
     ``ledger.verify(head)``.
@@ -83,10 +85,11 @@ class Ledger:
 
     @classmethod
     def adopt(cls, path: str | os.PathLike[str], *, account: str = "default") -> Self:
-        """Accept a ledger whose ``.head`` file is missing as the newest copy, and open it.
+        """Accept a ledger whose ``.head`` file is missing or behind as the newest copy; open it.
 
         The whole history is verified first. An older copy is accepted too, since nothing in it
-        can tell: call this only where you know that nothing was charged since.
+        can tell: call this only where you know that nothing was charged since, and that no other
+        name of the file is in use.
         """
         place = _absolute(path)
         if not database.exists(place):
@@ -158,7 +161,7 @@ class Ledger:
         """
         event = accept(event)
         parameters = read_text(parameters, "parameters")
-        with database.writing(self._path) as db:
+        with database.charging(self._path) as db:
             before = self._account_in(db)
             after = before.charged(event)
             rows.spend(db, before, after)
