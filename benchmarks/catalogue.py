@@ -142,7 +142,8 @@ def measure(index: int) -> Row:
 
     case = list(cases())[index]
     printed, seconds, megabytes = child("run", str(index))
-    ended = f"stopped at {CPU_LIMIT} CPU s" if seconds >= CPU_LIMIT - 1 else "the process died"
+    # What the system counts at the end may be a little less than what it stopped for.
+    ended = f"stopped at {CPU_LIMIT} CPU s" if seconds > 0.9 * CPU_LIMIT else "the process died"
     if printed:
         found = json.loads(printed)
         seconds, ended = found["seconds"], found["ended"]
