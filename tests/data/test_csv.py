@@ -108,6 +108,33 @@ def test_any_bytes_below_the_header_are_read(written, content):
     assert len(integers(path, BOTH)) == CsvSource(path, BOTH).count()
 
 
+@pytest.mark.parametrize(
+    ("hostile", "left"),
+    [
+        pytest.param('"', 3, id="to the end of the file"),
+        pytest.param('"7', 3, id="with a number in it"),
+        pytest.param('x"', 7, id="a quote inside a cell opens nothing"),
+    ],
+)
+def test_a_quote_that_is_not_closed_takes_the_records_after_it(hostile, left, written):
+    """As docs/threat-model.md says, whatever the relation: the reader does not know of one.
+
+    Under replace-one the number of records is public and falls; under add-remove one line that is
+    added removes all records after it.
+    """
+    path = written(f"a\n1\n2\n{hostile}\n4\n5\n6\n7\n")
+    assert CsvSource(path, RULE).count() == left
+    assert integers(path, RULE) == [(k,) for k in (1, 2, 0, 4, 5, 6, 7)[:left]]
+
+
+@pytest.mark.parametrize("hostile", ['"', '"7', '"\n"', 'x"', "\n\n\n", ","])
+def test_a_cell_that_is_written_correctly_stays_in_its_record(hostile, folder):
+    path = folder / "quoted.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["a"], [1], [2], [hostile], [4], [5]])
+    assert integers(path, RULE) == [(1,), (2,), (0,), (4,), (5,)]
+
+
 def test_cells_that_are_missing_in_memory_are_missing_in_a_file(folder):
     path = folder / "missing.csv"
     texts = [str(cell) for cell in MISSING.values() if not isinstance(cell, np.ndarray)]

@@ -26,7 +26,8 @@ class CsvSource(BatchSource):
 
     ``columns`` are those of the encoding, in its order; its bounds may name them instead. Opening
     reads the header only. Blank lines are not records; a row that ends early is missing what it
-    lacks; bytes that are not UTF-8 are not numbers.
+    lacks; bytes that are not UTF-8 are not numbers. A quote that is not closed takes the rows after
+    it into its own record, which no epsilon covers (docs/threat-model.md, "Data sources").
     """
 
     def __init__(
