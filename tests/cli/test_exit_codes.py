@@ -57,7 +57,7 @@ def test_failure_after_the_charge(run, ages, ledger, tmp_path, monkeypatch):
     out = tmp_path / "receipt.json"
     outcome = run("median", ages, *AGE, "--ledger", ledger.path, "--out", out)
     assert outcome.code == 70
-    assert "failed after its charge, which stays" in outcome.err
+    assert "failed after it was charged; the charge stays" in outcome.err
     assert "42" not in outcome.out + outcome.err
     assert float(ledger.spent) == 0.5
     assert not out.exists()

@@ -218,8 +218,8 @@ COLUMN = "must have one row per record and 1 column"
 KINDS = "must be an array, a list, a series or a data frame"
 DATA = [
     unfit("none", lambda: None, "data", "missing", "give an array"),
-    unfit("empty list", lambda: [], "data", "no record", "at least one"),
-    unfit("empty array", lambda: np.array([]), "data", "no record", "at least one"),
+    unfit("empty list", lambda: [], "data", "empty", "at least one"),
+    unfit("empty array", lambda: np.array([]), "data", "empty", "at least one"),
     unfit("number", lambda: 3.0, "data", "got float", KINDS),
     unfit("numpy number", lambda: np.float64(3), "data", "got float64", KINDS),
     unfit("array of no dimension", lambda: np.array(3.0), "data", "shape", COLUMN),

@@ -72,7 +72,9 @@ def test_the_zone_tells_no_failure_from_another(kind):
     with pytest.raises(PrivateZoneError) as caught, private_zone():
         raise kind("secret")
     assert "secret" not in str(caught.value)
-    assert str(caught.value).startswith("The release failed after its charge, which stays.")
+    assert str(caught.value).startswith(
+        "The release failed after it was charged; the charge stays."
+    )
     assert caught.value.__cause__ is None
 
 

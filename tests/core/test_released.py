@@ -326,11 +326,13 @@ def test_every_public_fact_is_shown():
         "0.75: ",
         "0.3  (one person with up to 2 records replaced by another)",
         "simulation  (seeded and therefore repeatable; do not publish)",
-        "kng mechanism, order sampler",
+        "method                K-norm gradient mechanism (order sampler)",
         "[0, 4]",
-        "granularity",
+        "step                  1\n",
+        "epsilon per quantile  0.15\n",
         "4 (public)",
-        "assumes seeded",
+        "assumption            nobody who can guess the seed of the random bits sees the answer",
+        "(seeded)",
         f"kng {kng.__version__}",
     ):
         assert fact in text
@@ -340,6 +342,34 @@ def test_every_public_fact_is_shown():
         "kng",
         "replace-one",
     )
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ("1", "1"),
+        ("0.01", "0.01"),
+        ("250000", "250000"),
+        ("1000000000", "1000000000"),
+        ("25/8388608", "0.00000298"),
+        ("1/3", "0.333"),
+        ("1.9073486328125e-06", "0.00000191"),
+        ("1/2147483648 (2 times), 0.5", "0.000000000466 (2 times), 0.5"),
+        ("3.0517578125e-05 (1234567 times)", "0.0000305 (1234567 times)"),
+        ("1/0", "1/0"),
+        ("1.2.3", "1.2.3"),
+        ("1e999", "1e999"),
+        ("1e999999999", "1e999999999"),
+        ("7" * 5000, "7" * 5000),
+        ("fine", "fine"),
+    ],
+)
+def test_a_step_is_shown_with_the_digits_that_tell_and_stored_exactly(stored, shown):
+    raw = json.loads(ORDINARY.to_json())
+    raw["details"]["granularity"] = stored
+    release = Release.from_json(json.dumps(raw))
+    assert dict(release.rows())["step"] == shown
+    assert json.loads(release.to_json())["details"]["granularity"] == stored
 
 
 def test_a_real_release_is_exact_and_a_seeded_one_is_not():

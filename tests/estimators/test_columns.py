@@ -92,7 +92,7 @@ def test_odd_covariates_are_refused_by_an_error_of_ours(way, X, ledger):
 
 @pytest.mark.parametrize("way", EACH)
 def test_no_records_are_refused_where_y_has_none_either(way, ledger):
-    with pytest.raises(SchemaError, match="the data hold no record"):
+    with pytest.raises(SchemaError, match="The data are empty"):
         model(way, ledger=ledger).fit(np.zeros((0, 2)), np.zeros(0))
     assert ledger.spent == 0
 

@@ -51,7 +51,8 @@ def test_several_quantiles_do_not_cross_within_the_bounds(columns):
         fitted = model(quantile=[0.25, 0.5, 0.75], epsilon=0.5, random_state=seed).fit(X, y)
         assert fitted.coef_.shape == (3, columns)
         assert np.all(np.diff(fitted.predict(corners), axis=1) >= -1e-12)
-    assert "1/6 to each of 3" in fitted.release_.details["budget split"]
+    assert fitted.release_.details["epsilon per quantile"].startswith("1/6, ")
+    assert dict(fitted.release_.rows())["epsilon per quantile"].startswith("0.167, ")
 
 
 @pytest.mark.parametrize("columns", [1, 2])

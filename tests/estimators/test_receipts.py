@@ -149,7 +149,9 @@ def test_the_receipt_shows_itself(way):
     shown = repr(release)
     mechanism, sampler = DRAWN_BY[way]
     tier = "exact" if sampler in EXACT else "ideal"
-    for fact in (f"{mechanism} mechanism", f"{sampler} sampler", tier, "intercept: ", "x1: "):
+    words = {"kng": "K-norm gradient mechanism", "objective": "objective perturbation"}
+    method = f"{words.get(mechanism, 'exponential mechanism')} ({sampler} sampler)"
+    for fact in (method, tier, "intercept: ", "x1: "):
         assert fact in shown
     assert all(a.meaning in shown for a in release.assumptions)
     assert "<table" in release._repr_html_()

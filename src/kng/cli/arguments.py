@@ -38,8 +38,8 @@ def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
     if options["seed"] is not None:
         if options["ledger"] is not None:
             raise SpecError(
-                "--seed makes the answer repeatable, so no ledger books it. Drop --seed for a "
-                "release that counts, or --ledger for a simulation."
+                "--seed makes the answer repeatable, and ledgers reject that. Leave out --seed for "
+                "a release, or --ledger for a simulation."
             )
         arguments["random_state"] = whole(options["seed"], "seed", 0)
     if options["ledger"] is not None:

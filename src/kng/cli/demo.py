@@ -38,14 +38,14 @@ _LINES = {
     "they know.",
     "guarantee": "How far the promise reaches. Exact: it holds for the program that ran, rounding "
     "included, and not only for a formula.",
-    "drawn by": "The K-norm gradient mechanism: the further an answer is from splitting the bills "
+    "method": "The K-norm gradient mechanism: the further an answer is from splitting the bills "
     "in half, the less likely it is. The sampler draws from exactly that law.",
     "bounds": "Stated by us, not read from the data. A bill above 5000 counts as 5000.",
-    "granularity": "The step of the data and of the answer: one cent.",
+    "step": "The step of the data and of the answer: one cent.",
     "missing counts as": "What an empty cell would count as: the middle of the bounds.",
     "records": "How many there are. This is public here; with --neighbours add-remove it is not.",
-    "assumes random-bits": "The promise rests on two things. This one is the system's job.",
-    "assumes unseen-clock": "This one is yours: let no outsider time the program.",
+    "random-bits": "The promise rests on two things. This one is the system's job.",
+    "unseen-clock": "This one is yours: let no outsider time the program.",
     "version": "Which kng made the receipt.",
 }
 
@@ -144,8 +144,10 @@ def _explain(release: Release) -> None:
     width = max(len(label) for label, _ in rows)
     for label, text in rows:
         _print(text, indent=width + 5, first=f"   {label:<{width}}  ", bold=True)
-        if label in _LINES:
-            _print(_LINES[label], indent=6)
+        # Assumptions have one label, and a name in brackets at the end.
+        named = text.rpartition("(")[2].removesuffix(")") if label == "assumption" else label
+        if named in _LINES:
+            _print(_LINES[named], indent=6)
     click.echo()
 
 

@@ -26,7 +26,7 @@ EPSILON = option(
 SAMPLER = option(
     "--sampler",
     metavar="NAME",
-    help="auto draws without a Markov chain; hit-and-run is one, and no ledger books it.",
+    help="auto uses no Markov chain. hit-and-run is one: ledgers reject it.",
 )
 NEIGHBOURS = option(
     "--neighbours",
@@ -49,7 +49,7 @@ LEDGER = option(
 SEED = option(
     "--seed",
     metavar="NUMBER",
-    help="Make the answer repeatable: a simulation, not to be published, that no ledger books.",
+    help="Make the answer repeatable: a simulation. Do not publish it; ledgers reject it.",
 )
 JSON = option("--json", "as_json", is_flag=True, help="Print the receipt as JSON.")
 OUT = option("--out", metavar="FILE", help="Write the receipt as JSON to a new file.")

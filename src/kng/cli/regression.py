@@ -32,7 +32,7 @@ _shared = with_options(
     option(
         "--no-intercept",
         is_flag=True,
-        help="Fit through 0, from which columns are then measured.",
+        help="Fit without an intercept; bounds are then measured from 0.",
     ),
 )
 
@@ -63,8 +63,8 @@ def linear(**options: Any) -> None:
 @option(
     "--threshold",
     metavar="NUMBER",
-    help="Residuals beyond it count linearly; about their usual size, in the units of the target. "
-    "Required.",
+    help="Residuals larger than this get less weight. Use about the typical size of a residual, in "
+    "the units of the target. Required.",
 )
 @option("--mechanism", metavar="NAME", help="auto, objective, kng or exponential.")
 @option("--norm", metavar="NAME", help="auto, linf, l2 or l1.")

@@ -64,12 +64,12 @@ class BudgetError(KngError):
 
 
 class PrivateZoneError(KngError):
-    """Something failed after the charge. What, would be an output, so it is not said."""
+    """Something failed after the charge. Why is not shown: it could depend on the records."""
 
 
 _SILENCE = (
-    "The release failed after its charge, which stays. No detail is given, because it "
-    "could depend on the records; check disk, memory and the data source."
+    "The release failed after it was charged; the charge stays. No details are shown because they "
+    "could reveal records. Check disk space, memory and the data source, then retry."
 )
 
 

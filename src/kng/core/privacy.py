@@ -38,11 +38,11 @@ class Assumption(StrEnum):
 
 _MEANING = {
     Assumption.RANDOM_BITS: "the operating system's random bits are uniform and unpredictable",
-    Assumption.UNSEEN_CLOCK: "the analyst sees the answer, not how long it took or the memory used",
+    Assumption.UNSEEN_CLOCK: "nobody can time the program or watch its memory",
     Assumption.UNBOUNDED_TIME: "the draw runs until it is done, however long that takes",
     Assumption.REAL_ARITHMETIC: "floating-point arithmetic behaves like real arithmetic",
     Assumption.CONVERGED: "the Markov chain has reached its target, which nothing certifies",
-    Assumption.SEEDED: "the bits came from a seed, so nobody who can guess it may see the answer",
+    Assumption.SEEDED: "nobody who can guess the seed of the random bits sees the answer",
 }
 
 

@@ -432,7 +432,7 @@ class Sampler(Protocol):
         ...
 
     def draw(self, plan: Any, field: Any, bits: Bits) -> Any:
-        """Return a point with the plan's law; may not fail and may not tell."""
+        """Return a point with the plan's law; must not fail and must not reveal anything."""
         ...
 
 

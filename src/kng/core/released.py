@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from html import escape
 from typing import Any
@@ -213,12 +215,15 @@ class Release:
             (self.statistic, self._shown()),
             ("epsilon", f"{show(self.event.epsilon)}  ({unit} {change})"),
             ("guarantee", f"{self.guarantee.value}  ({_TIERS[self.guarantee]})"),
-            ("drawn by", f"{self.mechanism} mechanism, {self.sampler} sampler"),
+            ("method", f"{self._method()} ({self.sampler} sampler)"),
             ("bounds", self._bounds()),
-            *((label, _text(fact)) for label, fact in self.details.items()),
-            *((f"assumes {a.value}", a.meaning) for a in self.assumptions),
+            *(_row(label, fact) for label, fact in self.details.items()),
+            *(("assumption", f"{a.meaning} ({a.value})") for a in self.assumptions),
             ("version", f"kng {self.version}"),
         ]
+
+    def _method(self) -> str:
+        return _METHODS.get(self.mechanism, f"{self.mechanism} mechanism")
 
     def _shown(self) -> str:
         names = self.details.get("quantiles") or self.details.get("coefficients")
@@ -265,6 +270,13 @@ class Release:
         )
 
 
+_METHODS = {
+    "kng": "K-norm gradient mechanism",
+    "exponential": "exponential mechanism",
+    "k-norm": "K-norm mechanism",
+    "objective": "objective perturbation",
+}
+
 _TIERS = {
     Guarantee.EXACT: "proved for the program that ran",
     Guarantee.IDEAL: "exact in real arithmetic, computed in floating point",
@@ -277,6 +289,30 @@ def _name(text: str) -> str:
     """Write a name for people: in quotes where a list of names would be misread without."""
     plain = text.isprintable() and text == text.strip() and not set(text) & {",", ":"}
     return text if text and plain else repr(text)
+
+
+# Facts that are exact numbers of many digits; a receipt in JSON keeps all of them.
+_NUMBERS = {"granularity": "step", "epsilon per quantile": "epsilon per quantile"}
+_NUMBER = re.compile(r"\b\d+(?:\.\d+)?(?:e[-+]?\d{1,3})?(?:/[1-9]\d*)?(?![\d.]| times)")
+
+
+def _row(label: str, fact: Fact) -> tuple[str, str]:
+    """Return a public fact for people: its label, and numbers with the digits that tell."""
+    if label in _NUMBERS and isinstance(fact, str):
+        return _NUMBERS[label], _NUMBER.sub(lambda found: _digits(found[0]), fact)
+    return label, _text(fact)
+
+
+def _digits(text: str) -> str:
+    """Write a number of at most six digits as it is, another one with three."""
+    try:
+        number = Fraction(text)
+        short = Decimal(f"{float(number):.6g}")
+    except (ValueError, OverflowError):  # not a number that a release of ours has
+        return text
+    if Fraction(short) != number:
+        short = Decimal(f"{float(number):.3g}")
+    return f"{short.normalize():f}"
 
 
 def _text(fact: Fact) -> str:

@@ -79,7 +79,7 @@ def geometric_median(
     ledger : Ledger or path, optional
         Account to charge before the data are read.
     random_state : int, optional
-        Makes the release repeatable, and therefore a simulation that no ledger books.
+        Makes the release repeatable. It is then a simulation: do not publish it; ledgers reject it.
 
     Returns
     -------

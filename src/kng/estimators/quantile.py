@@ -82,7 +82,7 @@ def quantile(
     ledger : Ledger or path, optional
         Account to charge before the data are read.
     random_state : int, optional
-        Makes the release repeatable, and therefore a simulation that no ledger books.
+        Makes the release repeatable. It is then a simulation: do not publish it; ledgers reject it.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Relea
     if _several(q):
         facts = {
             "quantiles": ", ".join(show(tau) for tau in taus),
-            "budget split": f"{show(share)} to each of {len(taus)}",
+            "epsilon per quantile": show(share),
             **facts,
         }
     elif name == "quantile":

@@ -89,7 +89,7 @@ class QuantileRegressor(PrivateRegressor):
     ledger : Ledger or path, optional
         Account to charge before the data are read. Copies and clones charge the same account.
     random_state : int, optional
-        Makes the fit repeatable, and therefore a simulation that no ledger books.
+        Makes the fit repeatable. It is then a simulation: do not publish it; ledgers reject it.
 
     Attributes
     ----------
@@ -306,7 +306,7 @@ class QuantileRegressor(PrivateRegressor):
             return {"quantile": show(taus[0]), "coefficients": names, **rest}
         return {
             "quantile": ", ".join(show(tau) for tau in taus),
-            "budget split": f"{show(share)} to each of {len(taus)}, from the middle outwards",
+            "epsilon per quantile": f"{show(share)}, drawn from the middle outwards",
             "coefficients": tuple(f"{name} at {show(tau)}" for tau in taus for name in names),
             **rest,
         }

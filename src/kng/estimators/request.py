@@ -33,7 +33,7 @@ class Request:
         if self.neighbours == ReplaceOne.name:
             n = source.count()
             if n == 0:
-                raise SchemaError("the data hold no record. Give at least one.")
+                raise SchemaError("The data are empty. Provide at least one record.")
             relation = ReplaceOne(n)
         else:
             relation = AddRemove() if self.n_max is None else AddRemove(self.n_max)

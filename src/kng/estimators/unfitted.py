@@ -1,4 +1,4 @@
-"""What a model says that is asked before it was fitted."""
+"""The error of a model that is used before it is fitted."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Huber:
         l = r^2 / 2  if |r| <= 1,  else |r| - 1/2;       gradient = clip(r, -1, 1) z
 
     The gradient is bounded whatever y and theta are, so no bound on y enters the sensitivity and
-    none on theta is needed: where the order of magnitude in accuracy is won.
+    none on theta is needed. This is where most of the accuracy gain comes from.
 
     Paper    beyond it; section 4.3's objective perturbation with a better loss.
     Privacy  One record moves each coordinate of the gradient by at most 2 under replace-one and
