@@ -181,3 +181,22 @@ def test_a_ledger_that_became_a_link_is_told(path, event) -> None:
     path.symlink_to(path.with_name("other.db"))
     with pytest.raises(LedgerError, match="became a link"):
         ledger.reserve(event(), parameters="{}")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts are looked up on Linux only")
+def test_looking_for_mounts_keeps_the_locks_of_this_process(path) -> None:
+    """Closing an ordinary descriptor of a file gives up every lock that a process has on it."""
+    ledger = Ledger(path, cap=1)
+    attempt = (
+        "import sqlite3, sys\n"
+        "try: sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')\n"
+        "except sqlite3.OperationalError as error: print(error)"
+    )
+    with database.writing(path):
+        names.require_one(path)
+        names.require_same(path, names.inode(path))
+        said = subprocess.run(
+            [sys.executable, "-c", attempt, str(path)], capture_output=True, text=True, check=True
+        ).stdout
+    assert said == "database is locked\n"
+    ledger.verify()

@@ -370,6 +370,35 @@ def test_an_unwritable_head_is_found_before_the_charge(ledger, path, event) -> N
     assert len(ledger.history()) == 3
 
 
+def test_a_head_that_cannot_be_published_stops_the_next_charge(
+    ledger, path, event, monkeypatch
+) -> None:
+    """A charge that is committed does not fail for it."""
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", refuse)
+        ledger.reserve(event(), parameters="{}")
+        with pytest.raises(LedgerError, match="nothing was charged"):
+            ledger.reserve(event(), parameters="{}")
+    assert len(ledger.history()) == 4
+    ledger.reserve(event(), parameters="{}")
+    assert HeadFile(path).read() == Head(8, ledger.head)
+
+
+def test_traces_of_a_crash_have_the_whole_history_read_again(
+    ledger, path, event, unguarded
+) -> None:
+    """An edit far back is left to verify(), but not after a crash."""
+    unguarded("UPDATE entry SET body = replace(body, '1/10', '1/99') WHERE sequence = 2")
+    ledger.reserve(event(), parameters="{}")
+    HeadFile(path).announce(Head(8, "0" * 64))  # and then it was killed
+    with pytest.raises(LedgerError, match="Entry 2"):
+        ledger.reserve(event(), parameters="{}")
+
+
 def test_a_second_account_is_part_of_the_chain(ledger, path, unguarded) -> None:
     Ledger(path, cap="1/2", account="other")
     ledger.verify()
