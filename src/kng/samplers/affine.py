@@ -41,7 +41,7 @@ from kng.core.regression import (
 from kng.samplers.envelopes.corner import Corner
 from kng.samplers.envelopes.far import Far
 from kng.samplers.envelopes.pinned import Pinned
-from kng.samplers.envelopes.programs import Guess, Sup, guesses
+from kng.samplers.envelopes.programs import Guess, Sup, guesses, load_solver
 from kng.samplers.envelopes.projective import Frame, Proposals
 from kng.samplers.envelopes.rejection import (
     ASSUMPTIONS,
@@ -74,6 +74,8 @@ class Affine:
                 "there too. Use norm='auto', or coef_bound=None, or the Markov chain "
                 "sampler='metropolis'."
             )
+        if isinstance(plan.problem.domain, BallDomain):
+            load_solver()
         return plan.certified(Certificate(self.name, Guarantee.IDEAL, ASSUMPTIONS))
 
     def draw(self, plan: CoefficientPlan, field: AffineField, bits: Bits) -> Vector:

@@ -15,6 +15,7 @@ better taken for 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,11 @@ class Guess:
     weights: Vector
 
 
+def load_solver() -> None:
+    """Import the solver, before anything is charged: half a second, and only a ball needs it."""
+    import_module("scipy.optimize")
+
+
 def guesses(sup: Sup) -> list[Guess]:
     """Return guesses, those that differ in the signs of theta, and centred ones beside them."""
     d = len(sup.vector)
@@ -88,7 +94,7 @@ def _solved(
     cost: Vector, rows: Matrix, limits: Vector, equal: Matrix | None = None, most: Any = None
 ) -> Any:
     """Solve a program in variables that are not negative; None if the solver gives up."""
-    from scipy.optimize import linprog  # half a second to import, and only a ball needs it
+    from scipy.optimize import linprog  # by `load_solver`
 
     found = linprog(
         cost,
