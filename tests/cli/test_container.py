@@ -1,0 +1,97 @@
+"""An ordinary user in a container: a package that is read-only, no home, no place for a cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import kng
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="only root can become another user"
+)
+
+PROGRAM = Path(__file__).with_name("confined.py")
+NOBODY = 65534
+# Whom no list of users knows, as where a container is started with a number.
+UNKNOWN = 4_000_000
+
+TABLE = ("--bounds", "a=-1:1", "--bounds", "b=-1:1")
+LINE = ("--target", "b", "--covariates", "a", *TABLE)
+COMMANDS = {
+    "mean": ("mean", *TABLE),
+    "median": ("median", "--bounds", "a=-1:1"),
+    "geomedian": ("geomedian", *TABLE),
+    "linear": ("linear", *LINE),
+    "huber": ("huber", *LINE, "--threshold", "0.5"),
+    "quantreg": ("quantreg", *LINE),
+}
+
+
+@pytest.fixture(scope="module")
+def package():
+    """A copy of the package that is root's and has no compiled code beside it."""
+    for user in (NOBODY, UNKNOWN):
+        probe = f"import confined; confined.become({user}); import wave"
+        done = subprocess.run(
+            [sys.executable, "-c", probe], cwd=PROGRAM.parent, capture_output=True, check=False
+        )
+        if done.returncode:
+            pytest.skip(f"user {user} is not to be had here, or cannot read the interpreter")
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(kng.__file__).parent
+        shutil.copytree(source, Path(folder) / "kng", ignore=shutil.ignore_patterns("__pycache__"))
+        Path(folder).chmod(0o755)
+        yield folder
+
+
+def confined(package, user, *names):
+    """Run commands, each with a ledger of its own; return their outcomes and what they spent."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "t.csv").write_text("a,b\n" + "0.5,0.25\n-0.5,-0.25\n" * 200)
+        commands = []
+        for name in names:
+            kng.Ledger(f"{folder}/{name}.ledger", cap=2)
+            word, *options = COMMANDS[name]
+            ending = ("--epsilon", "1", "--ledger", f"{name}.ledger")
+            commands.append([word, "t.csv", *options, *ending])
+        for path in (folder, *Path(folder).iterdir()):
+            os.chown(path, user, user)
+        done = subprocess.run(
+            [sys.executable, str(PROGRAM), package, folder, str(user)],
+            input="\n".join(map(json.dumps, commands)) + "\n",
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+        spent = {name: kng.Ledger(f"{folder}/{name}.ledger").spent for name in names}
+        return dict(zip(names, outcomes, strict=True)), spent, sorted(os.listdir(folder))
+
+
+def test_every_command_answers_and_is_charged_once(package):
+    """In e301d72 linear and huber ended with exit code 70, after the charge."""
+    outcomes, spent, _ = confined(package, NOBODY, *COMMANDS)
+    assert {name: each["code"] for name, each in outcomes.items()} == dict.fromkeys(COMMANDS, 0), (
+        outcomes
+    )
+    assert spent == dict.fromkeys(COMMANDS, 1)
+    for name in ("mean", "geomedian", "linear", "huber", "quantreg"):
+        assert outcomes[name]["err"].count("kng is compiling") == 1
+        assert "Set NUMBA_CACHE_DIR" in outcomes[name]["err"]
+    assert outcomes["median"]["err"] == ""
+    assert not list(Path(package).rglob("__pycache__"))
+
+
+def test_a_user_without_a_name_gets_no_home(package):
+    """Numba would put its cache into a folder called ~ where the program was started."""
+    outcomes, spent, left = confined(package, UNKNOWN, "mean")
+    assert (outcomes["mean"]["code"], spent["mean"]) == (0, 1)
+    assert "~" not in left
