@@ -252,6 +252,9 @@ def _least_squares_by_name() -> Iterator[Case]:
     for records in ("powers", "collinear", "bounds x 100", "fit outside", "all equal"):
         options = {"epsilon": 1, "mechanism": "kng"}
         yield Case("LinearRegression", options, records, 10**4, 12, _RARE)
+    for n, epsilon in ((100, 1), (10**6, 1), (10**4, 50)):
+        options = {"epsilon": epsilon, "mechanism": "kng"}
+        yield Case("LinearRegression", options, "powers", n, 12, _RARE)
 
 
 def _huber_by_name() -> Iterator[Case]:
