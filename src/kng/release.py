@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from kng.core.bits import Bits
 from kng.core.bounds import Bounds
@@ -64,7 +64,10 @@ class Answer:
     units: AffineMap | None = None
 
 
-def certified(plan: Plan, sampler: str = "auto") -> Plan:
+P = TypeVar("P", bound=Plan)
+
+
+def certified(plan: P, sampler: str = "auto") -> P:
     """Give the plan to the sampler that serves it, or refuse and name what would.
 
     Parameters
@@ -85,7 +88,7 @@ def certified(plan: Plan, sampler: str = "auto") -> Plan:
             f"{' or '.join(repr(name) for name in fitting)}, or leave it at 'auto'."
         )
     chosen = next(iter(fitting)) if sampler == "auto" else sampler
-    result: Plan = fitting[chosen].certify(plan)
+    result: P = fitting[chosen].certify(plan)
     return result
 
 
@@ -231,9 +234,9 @@ def _read(plans: Sequence[Plan], source: Source) -> list[Any]:
 
 def _draw_one(plan: Plan, sampler: Sampler, field: Any, bits: Bits) -> Point:
     drawn = sampler.draw(plan, field, bits)
-    if isinstance(plan, CoefficientPlan | PerturbedPlan):
-        # Coefficients are floats or fractions up to here; what leaves is the nearest lattice point.
-        return plan.problem.design.lattice.nearest([Fraction(v) for v in drawn])
+    if isinstance(plan, CoefficientPlan):
+        # Coefficients are floats up to here; what leaves is the nearest lattice point.
+        return plan.lattice.nearest([Fraction(v) for v in drawn])
     point: Point = drawn
     return point
 

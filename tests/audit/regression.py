@@ -249,25 +249,24 @@ def log_laws(plan: CoefficientPlan | PerturbedPlan, pieces: Pieces, at: Lattice)
 def _perturbed(plan: PerturbedPlan, pieces: Pieces, at: Lattice) -> Array:
     """Return log densities, which need no normaliser, and log masses of the faces of a ball."""
     norm, d = plan.problem.norm, at.points.shape[1]
-    gradient = pieces.gradient + plan.ridge * (at.points - np.array(plan.centre, dtype=float))
-    hessian = pieces.hessian + plan.ridge * np.eye(d)
+    rate, ridge = float(plan.rate), float(plan.ridge)
+    gradient = pieces.gradient + ridge * (at.points - np.array(plan.centre, dtype=float))
+    hessian = pieces.hessian + ridge * np.eye(d)
     n, inner = len(gradient), len(at.inside)
     rows = gradient[:, :inner].reshape(-1, d)
-    exponent = plan.rate * norm.lengths(rows).reshape(n, inner)  # type: ignore[attr-defined]
+    exponent = rate * norm.lengths(rows).reshape(n, inner)  # type: ignore[attr-defined]
     parts = [np.linalg.slogdet(hessian[:, :inner])[1] - exponent]
     name = next(key for key, known in NORMS.items() if known == norm)
-    m = rays(float(np.abs(gradient).max()) + 30 / plan.rate, 120)
+    m = rays(float(np.abs(gradient).max()) + 30 / rate, 120)
     start = inner
     for signs, points in at.edges:
         stop = start + len(points)
         upper = tuple(hessian[:, start:stop, i, j].reshape(-1) for i, j in ((0, 0), (0, 1), (1, 1)))
-        along = edge_density(
-            gradient[:, start:stop].reshape(-1, d), upper, signs, plan.rate, name, m
-        )
+        along = edge_density(gradient[:, start:stop].reshape(-1, d), upper, signs, rate, name, m)
         parts.append(np.log(along).reshape(n, -1))
         start = stop
     for key, _ in at.vertices:
-        mass = vertex_mass(gradient[:, start], key, plan.rate, name, m, 9)
+        mass = vertex_mass(gradient[:, start], key, rate, name, m, 9)
         parts.append(np.log(mass)[:, None])
         start += 1
     return np.concatenate(parts, axis=1)

@@ -21,12 +21,12 @@ from regression.setting import ADD, NORMS, REPLACE, Array, field_of, problem, wi
 from regression.surface import surface, surface_counts
 
 from kng.core.bits import SeededBits
-from kng.core.regression import AffineField, Quadratic
+from kng.core.regression import AffineField, PerturbedPlan, Quadratic
 from kng.data import open_regression
 from kng.domains import WholeSpace
 from kng.losses import Huber
 from kng.mechanisms import ObjectivePerturbation
-from kng.samplers.perturbed import Objective, Perturbed, linear_term, minimise
+from kng.samplers.perturbed import Perturbed
 
 
 def line(n: int, d: int, size: float = 0.6) -> tuple[Array, Array]:
@@ -37,6 +37,12 @@ def line(n: int, d: int, size: float = 0.6) -> tuple[Array, Array]:
 
 def floats(points: Any) -> Array:
     return np.array(points, dtype=float)
+
+
+def drawn(plan: PerturbedPlan, field: Any, seed: int, size: int) -> Array:
+    """Return draws in standardised units."""
+    bits = SeededBits(seed)
+    return floats([plan.lattice.units(Perturbed().draw(plan, field, bits)) for _ in range(size)])
 
 
 def judge(
@@ -106,9 +112,7 @@ def test_objective_perturbation_of_least_squares(name: str) -> None:
     q = float(plan.share)
     rate = q * epsilon / (corner * slope * (1 + float(radius)))
     ridge = d / np.expm1((1 - q) * epsilon)
-    bits = SeededBits(31)
-    field = field_of(Z, y)
-    draws = floats([Perturbed().draw(plan, field, bits) for _ in range(4000)])
+    draws = drawn(plan, field_of(Z, y), 31, 4000)
     found = judge(
         draws,
         derivatives_of(Z, y, ridge, np.inf),
@@ -131,8 +135,7 @@ def test_a_ridge_with_a_centre_has_its_law(d: int, radius: Fraction) -> None:
     regression = problem(d, n=12, norm=NORMS["linf"], radius=radius)
     plan = ObjectivePerturbation(Fraction(1, 2), CENTRE[:d]).plan(regression, Fraction(2))
     rate, ridge = 1 / (2 * (1 + float(radius))), d / np.expm1(1.0)
-    bits, field = SeededBits(35), field_of(X, y)
-    draws = floats([Perturbed().draw(plan, field, bits) for _ in range(4000)])
+    draws = drawn(plan, field_of(X, y), 35, 4000)
 
     def judged(centre: Array) -> dict[float, float]:
         # (ridge / 2) ||theta - c||^2 is that of 0 and the linear term -ridge c'theta
@@ -200,14 +203,7 @@ def test_objective_perturbation_of_huber(name: str) -> None:
     q = float(plan.share)
     rate = q * epsilon / (corner * (2 if relation == REPLACE else 1))
     ridge = d / np.expm1((1 - q) * epsilon)
-    bits = SeededBits(32)
-    field = Plain(X, y)
-    draws = floats(
-        [
-            minimise(Objective(field, linear_term(plan, bits), plan.ridge, plan.centre, radius))
-            for _ in range(3000)
-        ]
-    )
+    draws = drawn(plan, Plain(X, y), 32, 3000)
     reach = float(radius or 0) or 1.5 * float(np.abs(draws).sum(axis=1).max())
     found = judge(
         draws, derivatives_of(X, y, ridge, 1.0), rate, norm, reach=reach, ball=radius is not None
@@ -222,8 +218,7 @@ def test_huber_draws_from_records_have_the_law() -> None:
     plan = ObjectivePerturbation(Fraction(1, 2)).plan(regression, Fraction(1))
     records = regression.design.records
     field = Huber().read_smooth(open_regression(X, y, records), regression.design)
-    bits = SeededBits(33)
-    draws = floats([Perturbed().draw(plan, field, bits) for _ in range(1500)])
+    draws = drawn(plan, field, 33, 2500)
     found = judge(
         draws,
         derivatives_of(X, y, 1 / np.expm1(0.5), 1.0),
@@ -240,20 +235,14 @@ def test_a_law_without_the_determinant_is_rejected() -> None:
     X, y = outliers(4, 1)
     regression = problem(1, n=4, norm=NORMS["linf"], loss=Huber(), domain=WholeSpace(1), unit=8)
     plan = ObjectivePerturbation(Fraction(1, 2)).plan(regression, Fraction(2))
-    bits = SeededBits(34)
-    draws = floats(
-        [
-            minimise(Objective(Plain(X, y), linear_term(plan, bits), plan.ridge, plan.centre, None))
-            for _ in range(3000)
-        ]
-    )
+    draws = drawn(plan, Plain(X, y), 34, 3000)
     reach = 1.5 * float(np.abs(draws).max())
-    derivatives = derivatives_of(X, y, plan.ridge, 1.0)
+    derivatives = derivatives_of(X, y, float(plan.ridge), 1.0)
 
     def judged(power: int) -> float:
         def log_density(square: Array) -> tuple[Array, Array]:
             gradient, upper = derivatives(reach * square)
-            return power * np.log(determinant(upper)), plan.rate * length(gradient, "linf")
+            return power * np.log(determinant(upper)), float(plan.rate) * length(gradient, "linf")
 
         law = cells(log_density, 1, factors=(1.0,), parts=(6, 5), draws=len(draws))
         return p_value(law.counts(into_square(draws, reach)), law.mass[1.0])

@@ -20,10 +20,10 @@ from reproduce.predictions import (
 
 from kng.losses import LeastSquares
 from kng.mechanisms import ObjectivePerturbation
+from kng.norms import LInf
 from kng.reproduce import figure1, figure2
 from kng.reproduce.figure1 import Figure1
 from kng.reproduce.figure2 import Figure2
-from kng.samplers import perturbed
 
 pytestmark = pytest.mark.usefixtures("kept")
 
@@ -60,8 +60,8 @@ def test_a_wrong_split_of_epsilon_is_seen(monkeypatch):
 
 
 def test_half_the_noise_in_the_objective_is_seen(monkeypatch):
-    right = perturbed.linear_term
-    monkeypatch.setattr(perturbed, "linear_term", lambda *given: right(*given) / 2)
+    right = LInf.noise
+    monkeypatch.setattr(LInf, "noise", lambda *given: [value / 2 for value in right(*given)])
     with wrong():
         assert_predicted(run(Some(LARGE, "objective-perturbation")), linear)
 

@@ -21,8 +21,9 @@ from kng.core.regression import Quadratic
 from kng.data import open_regression
 from kng.estimators.regression import encoded
 from kng.losses import Huber, LeastSquares
-from kng.samplers import perturbed, rational
-from kng.samplers.perturbed import Objective, minimise
+from kng.samplers import descent as descending
+from kng.samplers import rational
+from kng.samplers.descent import Objective, descent, first_point
 from kng.samplers.rational import minimiser
 
 Array = np.ndarray
@@ -32,6 +33,13 @@ HALF = Fraction(1, 2)
 def gradient(quadratic: Quadratic, theta: Sequence[Fraction]) -> list[Fraction]:
     rows = zip(quadratic.matrix, quadratic.vector, strict=True)
     return [sum(a * t for a, t in zip(row, theta, strict=True)) - r for row, r in rows]
+
+
+def minimise(objective: Objective) -> tuple[Fraction, ...]:
+    """Return the last point of the descent, which says itself that it is the minimiser."""
+    *_, (theta, away) = descent(objective, first_point(len(objective.linear)))
+    assert away == 0
+    return theta
 
 
 def is_minimum(
@@ -66,7 +74,8 @@ def test_a_quadratic_over_a_ball_is_minimised_exactly(block):
     for seed in range(60 * block, 60 * block + 60):
         quadratic, radius = whole_numbers(seed)
         for bound in (radius, None):
-            theta = minimiser(quadratic, bound)
+            theta, shift = minimiser(quadratic, bound)
+            assert shift == 0
             slopes = gradient(quadratic, theta)
             if bound is not None and sum(map(abs, theta)) < bound:
                 assert not any(slopes)
@@ -82,14 +91,15 @@ def test_without_a_guess_the_path_leads_there_too(block, monkeypatch):
     monkeypatch.setattr(rational, "_mended", lambda *_: None)
     for seed in range(60 * block, 60 * block + 60):
         quadratic, radius = whole_numbers(seed)
-        theta = minimiser(quadratic, radius)
+        theta, shift = minimiser(quadratic, radius)
         slopes = gradient(quadratic, theta)
         if any(slopes):
             along = sum(g * t for g, t in zip(slopes, theta, strict=True))
             # the gap bounds gamma/2 times the squared distance, and gamma >= 1/1000
             gap = radius * max(map(abs, slopes)) + along
             assert gap < Fraction(1, 2**190)
-            assert sum(map(abs, theta)) <= radius * (1 + Fraction(1, 2**190))
+            assert gap == 0 or 0 < shift < Fraction(1, 2**190)
+            assert sum(map(abs, theta)) <= radius
 
 
 def test_a_bad_guess_is_mended(monkeypatch):
@@ -99,7 +109,7 @@ def test_a_bad_guess_is_mended(monkeypatch):
         d = len(quadratic.vector)
         signs = {j: int(rng.choice([-1, 1])) for j in range(d) if rng.uniform() < 0.5} or {0: 1}
         monkeypatch.setattr(rational, "_guess", lambda *_, signs=signs: signs)
-        theta = minimiser(quadratic, radius)
+        theta, _ = minimiser(quadratic, radius)
         slopes = gradient(quadratic, theta)
         gap = radius * max(map(abs, slopes)) + sum(
             g * t for g, t in zip(slopes, theta, strict=True)
@@ -110,6 +120,7 @@ def test_a_bad_guess_is_mended(monkeypatch):
 # --- Huber ---------------------------------------------------------------------------------------
 
 THRESHOLD = Fraction(1, 4)
+RIDGE = Fraction(1, 100)
 
 
 def huber(X: Array, y: Array, limit: Fraction) -> tuple[Objective, list[list[Fraction]], list]:
@@ -132,9 +143,9 @@ def huber(X: Array, y: Array, limit: Fraction) -> tuple[Objective, list[list[Fra
     unit = records.step[-1] / design.half_y / 2
     t = [(2 * int(row[-1]) - design.offsets[-1]) * unit for row in whole]
     rng = np.random.default_rng(len(y))
-    linear = rng.normal(size=design.dim)
+    linear = tuple(Fraction(float(v)) for v in rng.normal(size=design.dim))
     centre = (Fraction(1, 3),) * design.dim
-    return Objective(Huber().read_smooth(source, design), linear, 0.01, centre, None), Z, t
+    return Objective(Huber().read_smooth(source, design), linear, RIDGE, centre, None), Z, t
 
 
 def records(kind: str, n: int, d: int) -> tuple[Array, Array]:
@@ -157,7 +168,7 @@ def records(kind: str, n: int, d: int) -> tuple[Array, Array]:
 def slopes_at(objective: Objective, Z: list, t: list, theta: Sequence[Fraction]) -> list[Fraction]:
     """Return the gradient of the whole objective, record by record."""
     slopes = [
-        Fraction(u) + Fraction(objective.ridge) * (v - c)
+        u + objective.ridge * (v - c)
         for u, v, c in zip(objective.linear, theta, objective.centre, strict=True)
     ]
     for z, response in zip(Z, t, strict=True):
@@ -201,13 +212,34 @@ def test_steps_are_few():
     assert np.median(passes) < 12
 
 
-def test_a_minimiser_that_is_not_exact_is_seen(monkeypatch):
-    """With few steps it is not exact, which the conditions above see."""
-    monkeypatch.setattr(perturbed, "_STEPS", 1)
-    monkeypatch.setattr(perturbed, "_STEPS_BELOW", 0)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("radius", [None, HALF, Fraction(20)])
+def test_steps_that_cannot_fail_reach_it_too(kind, radius, monkeypatch):
+    """The way that is taken when Newton's steps lead nowhere: every bound on it holds."""
+    monkeypatch.setattr(descending, "_STEPS", 0)
+    monkeypatch.setattr(descending, "_STEPS_BELOW", 0)
+    objective, Z, t = huber(*records(kind, 60, 3), Fraction(2**18))
+    objective = replace(objective, radius=radius)
+    *before, (theta, away) = descent(objective, first_point(3))
+    slopes = slopes_at(objective, Z, t, theta)
+    inside = radius is not None and sum(map(abs, theta)) < radius
+    assert away == 0
+    assert is_minimum(slopes, theta, None if inside else radius)
+    assert before
+    for point, bound in before:
+        apart = sum((a - b) ** 2 for a, b in zip(point, theta, strict=True))
+        assert apart <= bound**2
+        assert radius is None or sum(map(abs, point)) <= radius
+    assert len(before) < 100
+
+
+def test_a_point_beside_the_minimiser_is_seen():
+    """The conditions above have no tolerance."""
     objective, Z, t = huber(*records("heavy tails", 400, 4), Fraction(2**18))
     theta = minimise(objective)
-    assert any(slopes_at(objective, Z, t, theta))
+    assert not any(slopes_at(objective, Z, t, theta))
+    moved = (theta[0] + Fraction(1, 2**300), *theta[1:])
+    assert any(slopes_at(objective, Z, t, moved))
 
 
 def test_records_on_a_kink_are_decided_exactly():
@@ -240,7 +272,8 @@ def test_scipy_finds_no_less():
         size = np.abs(Z @ theta - t)
         loss = np.where(size <= 1, size**2 / 2, size - 0.5)
         away = theta - np.array(objective.centre, dtype=float)
-        return float(loss.sum() + objective.ridge / 2 * away @ away + objective.linear @ theta)
+        linear = np.array(objective.linear, dtype=float)
+        return float(loss.sum() + float(RIDGE) / 2 * away @ away + linear @ theta)
 
     ours = np.array(minimise(objective), dtype=float)
     theirs = minimize(value, np.zeros(3), method="BFGS", options={"gtol": 1e-9})

@@ -16,7 +16,7 @@ import math
 import os
 import random
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any
 
@@ -71,7 +71,7 @@ class SystemBits:
     def uniforms(self, *shape: int) -> NDArray[np.float64]:
         """Return fresh uniforms of (0, 1) as float64, for draws in real arithmetic."""
         words = np.frombuffer(os.urandom(8 * math.prod(shape)), dtype=np.uint64)
-        return _open_unit(words).reshape(shape)
+        return _open_unit(words, self.take).reshape(shape)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SystemBits, ()  # a copy buys its own bits
@@ -95,7 +95,8 @@ class SeededBits:
         """Return the next uniforms of the seeded stream."""
         if self._words is None:
             self._words = np.random.PCG64(self.take(128))
-        return _open_unit(self._words.random_raw(math.prod(shape))).reshape(shape)
+        words = self._words.random_raw(math.prod(shape))
+        return _open_unit(words, self.take).reshape(shape)
 
 
 class TapeEnd(Exception):  # noqa: N818 - it is a signal, not a fault
@@ -127,9 +128,24 @@ class TapeBits:
         raise SpecError(f"a tape of bits holds no uniforms (asked for {shape}).")
 
 
-def _open_unit(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Map 64-bit words to the middles of 2**52 equal cells of (0, 1), exactly and never an end."""
-    return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+def _open_unit(words: NDArray[np.uint64], take: Callable[[int], int]) -> NDArray[np.float64]:
+    """Map 64-bit words to (0, 1): the middle of a cell, of 53 significant bits however small.
+
+    A number below 2**-12 has fewer bits of its word left than float64 holds; it is given more, so
+    that a logarithm of it has no gaps either.
+    """
+    words = np.asarray(words, dtype=np.uint64)
+    # Zeros before the first bit, 12 at most, are bits that the end of the word has to spare.
+    size = np.frexp(words.astype(np.float64))[1]
+    spare = np.clip(size - 52, 0, 12).astype(np.uint64)
+    unit = np.ldexp((words >> spare).astype(np.float64) + 0.5, spare.astype(np.int64) - 64)
+    for at in np.flatnonzero(words < np.uint64(2**52)):
+        value, length = int(words.flat[at]), 64
+        while value < 2**52:
+            value, length = value << 64 | take(64), length + 64
+        short = value.bit_length() - 52
+        unit.flat[at] = math.ldexp((value >> short) + 0.5, short - length)
+    return np.asarray(unit)
 
 
 Bits = SystemBits | SeededBits | TapeBits

@@ -1,4 +1,4 @@
-"""Rigorous integer enclosures of exp, from Arb's ball arithmetic, and a quick float near it.
+"""Rigorous enclosures of exp, from Arb's ball arithmetic, a quick float near it, and square roots.
 
 An enclosure at b bits is a pair of integers with ``low <= 2**b * value <= high``. Decisions are
 made only when it decides them; otherwise b grows. The tests check these against the correctly
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from math import isqrt
 from threading import RLock
 
 from flint import arb, ctx, fmpq
@@ -72,3 +73,14 @@ def exp_minus(gamma: Fraction, bits: int) -> tuple[int, int]:
     with precision(bits + _GUARD):
         low, high = floor_ceil((-ball(gamma)).exp(), bits)
     return max(low, 0), min(high, 1 << bits)
+
+
+def root_above(square: Fraction) -> Fraction:
+    """Return a number that is not below the square root, and above it by 2**-60 of it at most."""
+    if square <= 0:
+        return Fraction(0)
+    bits = 128 + square.denominator.bit_length() - square.numerator.bit_length()
+    bits += bits % 2  # an even number of bits, of which the root keeps half
+    scaled = square * Fraction(2) ** bits
+    root = isqrt(-(-scaled.numerator // scaled.denominator))
+    return (root + 1) / Fraction(2) ** (bits // 2)

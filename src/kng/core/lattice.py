@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil, floor
+
+_HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,34 @@ class Lattice:
                 round((value - origin) / step)
                 for origin, step, value in zip(self.origin, self.step, values, strict=True)
             ]
+        )
+
+    def cell(self, values: Sequence[Fraction], reach: Fraction) -> tuple[int, ...] | None:
+        """Return the point nearest to all values within ``reach`` of these; None if several are.
+
+        Half way between two points the larger one is taken.
+        """
+        ends = [
+            [
+                floor((value + side - origin) / step + _HALF)
+                for origin, step, value in zip(self.origin, self.step, values, strict=True)
+            ]
+            for side in (-reach, reach)
+        ]
+        first, last = map(self.clamp, ends)
+        return first if first == last else None
+
+    def around(self, radius: Fraction) -> Lattice:
+        """Return a lattice of at most these steps with -radius, 0 and radius as points."""
+        half = [ceil(radius / step) for step in self.step]
+        return Lattice(
+            (-radius,) * len(half), tuple(radius / k for k in half), tuple(2 * k for k in half)
+        )
+
+    def scaled(self, factor: Fraction) -> Lattice:
+        """Return the same points in other units: each times a factor."""
+        return Lattice(
+            tuple(factor * v for v in self.origin), tuple(factor * v for v in self.step), self.last
         )
 
     def clamp(self, integers: Sequence[int]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Regression problems and plans: coefficients in standardised units, drawn in real arithmetic."""
+"""Regression problems and plans: coefficients in standardised units."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from fractions import Fraction
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.design import Design
+from kng.core.lattice import Lattice
 from kng.core.plan import Certificate, DensityPlan, NoisePlan
 from kng.core.privacy import Neighbours, PrivacyUnit
 from kng.core.protocols import Domain, Norm, Source
 
+Theta = tuple[Fraction, ...]
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
@@ -38,6 +41,22 @@ class RealNorm(Norm, Protocol):
 
     def directions(self, bits: Bits, rows: int, dim: int) -> Matrix:
         """Return points of norm one with the cone measure."""
+        ...
+
+
+@runtime_checkable
+class LazyNorm(Norm, Protocol):
+    """A norm whose noise can be enclosed as closely as a decision needs."""
+
+    def uniforms(self, dim: int) -> int:
+        """Return how many uniform numbers one point is made of."""
+        ...
+
+    def noise(self, uniforms: Sequence[arb], dim: int) -> list[arb]:
+        """Enclose a point with density proportional to exp(-||u||), given enclosed uniforms.
+
+        An enclosure that is not finite asks for more bits.
+        """
         ...
 
 
@@ -225,6 +244,11 @@ class CoefficientPlan:
         return self.epsilon
 
     @property
+    def lattice(self) -> Lattice:
+        """Where coefficients live."""
+        return self.problem.design.lattice
+
+    @property
     def rate(self) -> float:
         """Return c in exp(-c * score)."""
         return float(self.epsilon / (2 * self.problem.unit.records_per_person))
@@ -237,16 +261,19 @@ class PerturbedPlan:
         argmin over Theta of  sum of losses + (ridge / 2) ||theta - centre||^2 + u'theta
         u with density proportional to exp( -rate ||u||_K )
 
-    A share of epsilon pays for the noise, the rest for the change of the Hessian.
+    A share of epsilon pays for the noise, the rest for the change of the Hessian. Rate and ridge
+    are fractions: the rate is not above what the share pays for, the ridge not below. What leaves
+    is the nearest point of ``lattice``, where 0 and, on a ball, the tips of the ball are points.
     """
 
     problem: Regression
     epsilon: Fraction
     mechanism: str
     share: Fraction
-    rate: float
-    ridge: float
+    rate: Fraction
+    ridge: Fraction
     centre: tuple[Fraction, ...]
+    lattice: Lattice
     certificate: Certificate | None = None
 
     def certified(self, certificate: Certificate) -> Self:
@@ -259,4 +286,6 @@ class PerturbedPlan:
         return 2 * self.epsilon
 
 
+# Plans for coefficients in standardised units, which have a lattice of their own.
+FitPlan = CoefficientPlan | PerturbedPlan
 Plan = DensityPlan | NoisePlan | CoefficientPlan | PerturbedPlan

@@ -15,7 +15,7 @@ from kng.core.exact import exact, positive, show
 from kng.core.lattice import Lattice, power_of_two_below
 from kng.core.problem import Problem
 from kng.core.protocols import Domain, Source
-from kng.core.regression import Plan, Regression
+from kng.core.regression import FitPlan, Regression
 from kng.core.released import Fact
 from kng.domains import Box, L1Ball, WholeSpace
 from kng.estimators.columns import Columns, Look
@@ -306,7 +306,7 @@ class HuberRegressor(PrivateRegressor):
 
     def _plan(
         self, design: Design, ask: Request, coef_bound: Fraction | None, source: Source
-    ) -> Plan:
+    ) -> FitPlan:
         if self.sampler in _DRAWING:
             raise IncompatibleParts(
                 f"sampler={self.sampler!r} does not serve objective perturbation, which is noise "

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts
 from kng.core.protocols import Domain, Norm, Source
-from kng.core.regression import Plan, Regression
+from kng.core.regression import FitPlan, Regression
 from kng.domains import HeavyTailed, L1Ball
 from kng.estimators.columns import Columns
 from kng.estimators.regression import (
@@ -157,7 +157,7 @@ class LinearRegression(PrivateRegressor):
 
     def _plan(
         self, design: Design, ask: Request, coef_bound: Fraction | None, source: Source
-    ) -> Plan:
+    ) -> FitPlan:
         domain: Domain = HeavyTailed(design.dim)
         automatic: Norm = CoordinateSup()
         if coef_bound is not None:

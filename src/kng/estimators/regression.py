@@ -22,7 +22,7 @@ from kng.core.errors import KngError, SchemaError, SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.privacy import ReplaceOne
 from kng.core.protocols import Norm, Point, Source
-from kng.core.regression import Plan
+from kng.core.regression import FitPlan
 from kng.core.released import Fact, Release
 from kng.data import covariates_of, open_regression
 from kng.estimators.columns import Columns, Look, Opening
@@ -121,7 +121,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _plan(
         self, design: Design, ask: Request, coef_bound: Fraction | None, source: Source
-    ) -> Plan:
+    ) -> FitPlan:
         raise NotImplementedError
 
     def _in_memory(self, X: Any, y: Any) -> tuple[Columns, Opening]:
@@ -139,7 +139,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return columns, partial(open_regression, X, response_in(y))
 
     def _release(
-        self, columns: Columns, design: Design, plan: Plan, source: Source, ask: Request
+        self, columns: Columns, design: Design, plan: FitPlan, source: Source, ask: Request
     ) -> Release:
         facts: dict[str, Fact] = {
             "coefficients": self._coefficients(columns),
@@ -148,7 +148,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         }
         answer = Answer(
             self._statistic,
-            design.lattice,
+            plan.lattice,
             False,
             self._public_bounds(columns),
             facts,

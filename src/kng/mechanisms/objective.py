@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import expm1
 from typing import ClassVar
 
+from kng.core.enclosures import ball, floor_ceil, precision
 from kng.core.errors import IncompatibleParts, SpecError
-from kng.core.regression import BallDomain, PerturbedPlan, RealNorm, Regression, SmoothLoss
+from kng.core.regression import BallDomain, LazyNorm, PerturbedPlan, Regression, SmoothLoss
 
 # Shares of epsilon for the noise that are compared when none is given.
 _SHARES = [Fraction(k, 100) for k in range(20, 100)]
+# A larger ridge is as private. Beyond 10 it is the solver's foothold where columns are collinear,
+# 5e-5 of one record's curvature, and may not vanish.
+_MOST = Fraction(10)
+# A ridge is rounded up to this many significant bits, which keeps the solver's fractions short.
+_RIDGE_BITS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +27,7 @@ class ObjectivePerturbation:
 
         theta = argmin over Theta of  sum l(theta; x_i) + (gamma / 2) ||theta - c||^2 + u'theta
         u with density proportional to exp( -q epsilon ||u||_K / Delta )
-        gamma = lambda / (exp((1 - q) epsilon) - 1)
+        gamma >= lambda / (exp((1 - q) epsilon) - 1)
 
     The density of theta is exp(-q epsilon ||gradient|| / Delta) det(Hessian + gamma), so a share q
     of epsilon pays for the gradient and the rest for the determinant: one record changes the
@@ -47,17 +54,17 @@ class ObjectivePerturbation:
         bound, d = sensitivity(problem), problem.design.dim
         if self.centre is not None and len(self.centre) != d:
             raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")
-        share = self.share
-        if share is None:
-            share = min(_SHARES, key=lambda q: self.predicted_error(problem, epsilon, q))
+        share = self.share or min(_SHARES, key=self._prediction(problem, epsilon))
+        lattice, domain = problem.design.lattice, problem.domain
         return PerturbedPlan(
             problem,
             epsilon,
             self.name,
             share,
-            float(share * epsilon / bound),
+            share * epsilon / bound,
             ridge(problem, epsilon, share),
             self.centre or (Fraction(0),) * d,
+            lattice.around(domain.radius) if isinstance(domain, BallDomain) else lattice,
         )
 
     def predicted_error(self, problem: Regression, epsilon: Fraction, share: Fraction) -> float:
@@ -66,10 +73,24 @@ class ObjectivePerturbation:
         The pull is gamma^2 ||theta - c||^2 at the loss's public guess of the size of theta, or at a
         quarter of it if a centre is given: who gives one expects to be near.
         """
+        return self._prediction(problem, epsilon)(share)
+
+    def _prediction(self, problem: Regression, epsilon: Fraction) -> Callable[[Fraction], float]:
+        """Return the predicted error as a function of the share."""
         radius = problem.domain.radius if isinstance(problem.domain, BallDomain) else None
         distance = float(problem.loss.typical_size(radius)) / (4 if self.centre else 1)
-        pull = (ridge(problem, epsilon, share) * distance) ** 2
-        return noise_error(problem, share * epsilon) + pull
+        noise, curvature = (
+            noise_error(problem, epsilon),
+            float(problem.loss.curvature(problem.design)),
+        )
+        each = float(epsilon / problem.unit.records_per_person)
+
+        def error(share: Fraction) -> float:
+            q = float(share)
+            ridge_size = curvature / expm1(min((1 - q) * each, float(_MOST)))
+            return noise / q**2 + (ridge_size * distance) ** 2
+
+        return error
 
 
 def sensitivity(problem: Regression) -> Fraction:
@@ -80,19 +101,32 @@ def sensitivity(problem: Regression) -> Fraction:
             f"Objective perturbation needs a loss with a bounded curvature; "
             f"{type(loss).__name__} has none. Use KNG."
         )
-    if not isinstance(norm, RealNorm):
+    if not isinstance(norm, LazyNorm):
         raise IncompatibleParts(f"No noise is known here for the norm {type(norm).__name__}.")
     radius = problem.domain.radius if isinstance(problem.domain, BallDomain) else None
     corner = norm.value((Fraction(1),) * design.dim)
     return unit.group(corner * loss.perturbed_bound(radius, design, unit.neighbours))
 
 
-def ridge(problem: Regression, epsilon: Fraction, share: Fraction) -> float:
-    """Return gamma; k records of one person change the Hessian k times."""
-    rest = (1 - share) * epsilon / problem.unit.records_per_person
-    # A larger ridge is as private. Beyond 10 it is the solver's foothold where columns are
-    # collinear, 5e-5 of one record's curvature, and may not vanish.
-    return float(problem.loss.curvature(problem.design)) / expm1(min(float(rest), 10.0))
+def ridge(problem: Regression, epsilon: Fraction, share: Fraction) -> Fraction:
+    """Return gamma >= lambda / (exp((1 - q) epsilon / k) - 1), rounded up.
+
+    k records of one person change the Hessian k times.
+    """
+    curvature: Fraction = problem.loss.curvature(problem.design)
+    rest = min((1 - share) * epsilon / problem.unit.records_per_person, _MOST)
+    # exp(x) - 1 >= x, so that the enclosure below stays above 0 at this many bits.
+    bits = 64 + max(0, (rest.denominator // rest.numerator).bit_length())
+    with precision(bits + 64):
+        low, _ = floor_ceil(ball(rest).expm1(), bits)
+    return _rounded_up(curvature * 2**bits / low)
+
+
+def _rounded_up(number: Fraction) -> Fraction:
+    """Return a number of few bits that is not below this one, and above it by 2**-23 at most."""
+    shift = _RIDGE_BITS - (number.numerator.bit_length() - number.denominator.bit_length())
+    scaled = number * Fraction(2) ** shift
+    return -(-scaled.numerator // scaled.denominator) / Fraction(2) ** shift
 
 
 def noise_error(problem: Regression, epsilon: Fraction) -> float:

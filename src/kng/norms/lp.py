@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import isqrt, lgamma, log, pi
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
@@ -56,6 +57,18 @@ class L1:
         unit: Array = np.sign(signed) * sizes / sizes.sum(axis=1, keepdims=True)
         return unit
 
+    def uniforms(self, dim: int) -> int:
+        """Return how many uniform numbers a point of `noise` is made of: one a coordinate."""
+        return dim
+
+    def noise(self, uniforms: Sequence[arb], dim: int) -> list[arb]:  # noqa: ARG002
+        """Enclose a point with density proportional to exp(-||u||): d Laplace variables.
+
+        With v = 2 U - 1,  |v| is uniform as well, and  u = -sign(v) log |v|.
+        """
+        signed = [2 * number - 1 for number in uniforms]
+        return [-v.sgn() * abs(v).log() for v in signed]
+
 
 @dataclass(frozen=True, slots=True)
 class L2:
@@ -101,6 +114,26 @@ class L2:
         unit: Array = normal / np.sqrt((normal * normal).sum(axis=1, keepdims=True))
         return unit
 
+    def uniforms(self, dim: int) -> int:
+        """Return how many uniform numbers a point of `noise` is made of."""
+        return dim + 2 * ((dim + 1) // 2)
+
+    def noise(self, uniforms: Sequence[arb], dim: int) -> list[arb]:
+        """Enclose a point with density proportional to exp(-||u||).
+
+        A radius of Gamma(d), minus the log of d uniforms, times normal variables over their
+        length; these in pairs, sqrt(-2 log U) times the cosine and the sine of 2 pi U'.
+        """
+        radius = -sum((number.log() for number in uniforms[:dim]), arb(0))
+        pairs = uniforms[dim:]
+        normal: list[arb] = []
+        for size, angle in zip(pairs[::2], pairs[1::2], strict=True):
+            length = (-2 * size.log()).sqrt()
+            normal += [length * (2 * angle).cos_pi(), length * (2 * angle).sin_pi()]
+        normal = normal[:dim]
+        total = sum((v * v for v in normal), arb(0)).sqrt()
+        return [radius * v / total for v in normal]
+
 
 @dataclass(frozen=True, slots=True)
 class LInf:
@@ -140,3 +173,15 @@ class LInf:
         at = np.arange(rows), face
         signed[at] = np.sign(signed[at])
         return signed
+
+    def uniforms(self, dim: int) -> int:
+        """Return how many uniform numbers a point of `noise` is made of."""
+        return 2 * dim + 1
+
+    def noise(self, uniforms: Sequence[arb], dim: int) -> list[arb]:
+        """Enclose a point with density proportional to exp(-||u||).
+
+        A radius of Gamma(d + 1), minus the log of d + 1 uniforms, times a point of the cube.
+        """
+        radius = -sum((number.log() for number in uniforms[: dim + 1]), arb(0))
+        return [radius * (2 * number - 1) for number in uniforms[dim + 1 :]]

@@ -26,7 +26,7 @@ and beyond the paper, with public bounds of +-8 for Y where it takes R = max |Y|
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -37,7 +37,15 @@ from kng.core.design import Design
 from kng.core.encoding import encoding_of
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.protocols import Domain, Norm
-from kng.core.regression import AffineField, CoefficientPlan, Quadratic, Regression, Vector
+from kng.core.regression import (
+    AffineField,
+    CoefficientPlan,
+    PerturbedPlan,
+    Quadratic,
+    Regression,
+    SmoothField,
+    Vector,
+)
 from kng.domains import HeavyTailed, L1Ball, WholeSpace
 from kng.losses import Huber, LeastSquares
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
@@ -58,7 +66,7 @@ from kng.reproduce.constants import (
 from kng.reproduce.experiment import Measured, Task, grid, method_bits
 from kng.samplers.affine import Affine
 from kng.samplers.gaussian import Gaussian
-from kng.samplers.perturbed import Objective, Perturbed, linear_term, minimise
+from kng.samplers.perturbed import Perturbed
 
 METHODS = {
     "non-private": "non-private",
@@ -172,7 +180,7 @@ class Paper:
     def objective(self, bits: Bits) -> Vector:
         """Return the minimiser of the perturbed objective, half of epsilon for the noise."""
         plan = ObjectivePerturbation(Fraction(1, 2)).plan(self.regression, EPSILON)
-        return self.moments.largest * floats(Perturbed().draw(plan, self.field, bits))
+        return self.moments.largest * minimised(plan, self.field, bits)
 
     def kng_chain(self, chain: Chain, rate: float, bits: Bits) -> Vector:
         """Return where a chain for KNG ends."""
@@ -213,7 +221,7 @@ def tuned_objective(moments: Moments, bits: Bits) -> Vector:
     d = len(moments.products)
     plan = ObjectivePerturbation().plan(regression(moments, LInf(), L1Ball(d, B)), EPSILON)
     field = AffineField(moments.gram, moments.clipped / PUBLIC_BOUND)
-    return PUBLIC_BOUND * floats(Perturbed().draw(plan, field, bits))
+    return PUBLIC_BOUND * minimised(plan, field, bits)
 
 
 def huber(sample: Sample, moments: Moments, bits: Bits) -> Vector:
@@ -225,9 +233,13 @@ def huber(sample: Sample, moments: Moments, bits: Bits) -> Vector:
     problem = regression(moments, LInf(), WholeSpace(d), Huber(), scale=1)
     plan = ObjectivePerturbation().plan(problem, EPSILON)
     start = Paper(moments).least_squares()
-    linear = linear_term(plan, bits) + plan.ridge * start
-    objective = Objective(HuberStream(sample, start), linear, plan.ridge, plan.centre, None)
-    return start + floats(minimise(objective))
+    centre = tuple(-Fraction(v) for v in start)
+    return start + minimised(replace(plan, centre=centre), HuberStream(sample, start), bits)
+
+
+def minimised(plan: PerturbedPlan, field: SmoothField, bits: Bits) -> Vector:
+    """Return a draw of objective perturbation in standardised units."""
+    return floats(plan.lattice.units(Perturbed().draw(plan, field, bits)))
 
 
 def floats(theta: Sequence[Fraction]) -> Vector:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from flint import arb, fmpz
+from flint import arb
 
 from kng.core.bits import Bits
 from kng.core.enclosures import ball, precision
@@ -27,6 +27,7 @@ from kng.core.errors import IncompatibleParts
 from kng.core.plan import Certificate, NoisePlan
 from kng.core.privacy import Assumption, Guarantee
 from kng.core.protocols import BoxNorm, Point, SumNorm
+from kng.core.uniforms import LazyUniform
 from kng.samplers.coins import bernoulli_exp, uniform
 
 
@@ -92,28 +93,11 @@ def discrete_laplace(bits: Bits, rate: Fraction) -> int:
             return -size if negative else size
 
 
-class _LazyUniform:
-    """A uniform number of [0, 1), known to be in [value, value + 1] / 2**length."""
-
-    __slots__ = ("length", "value")
-
-    def __init__(self) -> None:
-        self.value, self.length = 0, 0
-
-    def refine(self, bits: Bits) -> None:
-        self.value = (self.value << bits.word) | bits.take(bits.word)
-        self.length += bits.word
-
-    def ball(self) -> arb:
-        half = arb(2) ** -(self.length + 1)
-        return arb(arb(fmpz(2 * self.value + 1)) * half, half)
-
-
 def rounded_box_noise(bits: Bits, rate: Fraction, widths: tuple[Fraction, ...]) -> Point:
     """Return round(R * V_j * width_j) with R ~ Gamma(d + 1, rate) and V_j uniform on [-1, 1]."""
     dim = len(widths)
-    radial = [_LazyUniform() for _ in range(dim + 1)]
-    sides = [_LazyUniform() for _ in range(dim)]
+    radial = [LazyUniform() for _ in range(dim + 1)]
+    sides = [LazyUniform() for _ in range(dim)]
     while True:
         for number in (*radial, *sides):
             number.refine(bits)

@@ -10,7 +10,9 @@ Q is positive definite. If the free minimiser Q^-1 r lies outside the ball, the 
 and it is the minimiser if and only if s_j theta_j >= 0 on S and |r - Q theta|_j <= nu elsewhere.
 Floats guess S and s; all of this is solved and checked exactly, and a guess that fails is mended
 one coordinate at a time. If that goes in circles, the path of the penalty (`kng.samplers.path`) is
-followed exactly, for a vector r that is shifted by 2^-200 so that no two events coincide.
+followed exactly, for a vector r that is shifted by 2^-200 or less so that no two events coincide.
+The minimiser for the shifted r lies within ||shift||_2 / gamma of the one asked for, where gamma is
+the least eigenvalue of Q.
 """
 
 from __future__ import annotations
@@ -18,55 +20,69 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
+from itertools import count
 from math import isfinite
 
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from kng.core.regression import Quadratic
+from kng.core.regression import Quadratic, Theta
 from kng.samplers.path import Path
 
 Signs = dict[int, int]
-Point = tuple[Fraction, ...]
 
-# Shifts are far below any cell of a lattice, and odd multiples of this, each of its own.
-_SHIFT = fmpq(1, 2**200)
-# A path has seldom more than two events a coordinate; this many would take minutes.
-_EVENTS = 10_000
+# Shifts are far below any cell of a lattice.
+_SHIFT = 200
 
 
-def minimiser(quadratic: Quadratic, radius: Fraction | None) -> Point:
-    """Return the exact minimiser; a radius of None is the whole space."""
+def minimiser(
+    quadratic: Quadratic, radius: Fraction | None, fineness: int = 0
+) -> tuple[Theta, Fraction]:
+    """Return the exact minimiser and 0, or that of a shifted r and a bound on the shift's length.
+
+    A radius of None is the whole space. A shift is at most 2**-fineness of what it is at 0.
+    """
     d = len(quadratic.vector)
     square = fmpq_mat(d, d, [_exact(v) for row in quadratic.matrix for v in row])
     right = [_exact(v) for v in quadratic.vector]
     free = _solved(square, right)
     if radius is None or sum(map(abs, free), fmpq(0)) <= (bound := _exact(radius)):
-        return _point(free)
+        return _point(free), Fraction(0)
     found = _mended(square, right, bound, _guess(quadratic, radius))
-    if found is None:
-        found = _followed(square, right, bound)
-    return _point(found)
+    if found is not None:
+        return _point(found), Fraction(0)
+    theta, shift = _followed(square, right, bound, fineness)
+    return _point(theta), shift
 
 
-def slope(quadratic: Quadratic, theta: Point, direction: Point) -> Fraction:
+def gradient(quadratic: Quadratic, theta: Theta) -> list[Fraction]:
+    """Return the gradient at a point, exactly."""
+    return [_fraction(v) for v in _gradient(quadratic, theta)]
+
+
+def slope(quadratic: Quadratic, theta: Theta, direction: Theta) -> Fraction:
     """Return the derivative along a direction, exactly."""
+    both = zip(_gradient(quadratic, theta), direction, strict=True)
+    return _fraction(sum((g * _exact(p) for g, p in both), fmpq(0)))
+
+
+def _gradient(quadratic: Quadratic, theta: Theta) -> list[fmpq]:
     d = len(theta)
     square = fmpq_mat(d, d, [_exact(v) for row in quadratic.matrix for v in row])
-    gradient = square * fmpq_mat(d, 1, [_exact(v) for v in theta])
-    along = zip(quadratic.vector, direction, strict=True)
-    total = sum(
-        ((gradient[j, 0] - _exact(r)) * _exact(p) for j, (r, p) in enumerate(along)), fmpq(0)
-    )
-    return Fraction(int(total.p), int(total.q))
+    pushed = square * fmpq_mat(d, 1, [_exact(v) for v in theta])
+    return [pushed[j, 0] - _exact(r) for j, r in enumerate(quadratic.vector)]
 
 
 def _exact(number: Fraction) -> fmpq:
     return fmpq(number.numerator, number.denominator)
 
 
-def _point(values: Sequence[fmpq]) -> Point:
-    return tuple(Fraction(int(v.p), int(v.q)) for v in values)
+def _fraction(number: fmpq) -> Fraction:
+    return Fraction(int(number.p), int(number.q))
+
+
+def _point(values: Sequence[fmpq]) -> Theta:
+    return tuple(map(_fraction, values))
 
 
 def _solved(square: fmpq_mat, right: Sequence[fmpq]) -> list[fmpq]:
@@ -111,7 +127,7 @@ def _mended(
 
     None if it comes back to signs that it has had.
     """
-    d, signs, seen = len(right), dict(signs), set()
+    signs, seen = dict(signs), set()
     while (key := frozenset(signs.items())) not in seen and signs:
         seen.add(key)
         theta, nu = _bordered(square, right, bound, signs)
@@ -119,8 +135,7 @@ def _mended(
         if wrong:
             del signs[min(wrong, key=lambda j: theta[j] * signs[j])]
             continue
-        pushed = square * fmpq_mat(d, 1, theta)
-        pulls = {j: right[j] - pushed[j, 0] for j in range(d) if j not in signs}
+        pulls = _pulls(square, right, theta, signs)
         worst = max(pulls, key=lambda j: abs(pulls[j]), default=None)
         if worst is None or abs(pulls[worst]) <= nu:
             return theta if nu >= 0 else None
@@ -128,23 +143,55 @@ def _mended(
     return None
 
 
-def _followed(square: fmpq_mat, right: Sequence[fmpq], bound: fmpq) -> list[fmpq]:
-    """Follow the path of the penalty, event by event, to where ||theta||_1 is the radius.
+def _pulls(
+    square: fmpq_mat, right: Sequence[fmpq], theta: list[fmpq], signs: Signs
+) -> dict[int, fmpq]:
+    """Return r - Q theta where theta is 0 by its signs."""
+    d = len(right)
+    pushed = square * fmpq_mat(d, 1, theta)
+    return {j: right[j] - pushed[j, 0] for j in range(d) if j not in signs}
 
-    The minimiser for a shifted r lies within ||shift||_2 / gamma of the one asked for, gamma the
-    least eigenvalue of Q; and its signs are tried for r itself.
+
+def _followed(
+    square: fmpq_mat, right: Sequence[fmpq], bound: fmpq, fineness: int
+) -> tuple[list[fmpq], Fraction]:
+    """Follow the path of the penalty for shifted vectors until one has no two events at once.
+
+    The first shifts are odd multiples of 2^-200, the later ones powers t, t^2, .. t^d of a t that
+    gets smaller: events coincide at the roots of finitely many polynomials in t, none of which is
+    0 everywhere, so that t leaves them behind.
     """
     d = len(right)
-    shifted = [r + _SHIFT * (2 * j * j + 1) for j, r in enumerate(right)]
-    first = max(range(d), key=lambda j: abs(shifted[j]))
-    signs, mu = {first: 1 if shifted[first] > 0 else -1}, abs(shifted[first])
+    for attempt in count():
+        t = fmpq(1, 2 ** (_SHIFT + fineness + attempt))
+        shifts = [t * (2 * j * j + 1) if attempt < 2 else t ** (j + 1) for j in range(d)]
+        shifted = [r + s for r, s in zip(right, shifts, strict=True)]
+        signs = _signs_at_the_end(square, shifted, bound)
+        if signs is None:
+            continue
+        length = sum((_fraction(s) for s in shifts), Fraction(0))  # at least the Euclidean one
+        for vector, away in ((right, Fraction(0)), (shifted, length)):
+            theta, nu = _bordered(square, vector, bound, signs)
+            agree = all(theta[j] * s >= 0 for j, s in signs.items())
+            if agree and nu >= max(
+                map(abs, _pulls(square, vector, theta, signs).values()), default=fmpq(0)
+            ):
+                return theta, away
+    raise AssertionError("unreachable: attempts have no end")
+
+
+def _signs_at_the_end(square: fmpq_mat, right: Sequence[fmpq], bound: fmpq) -> Signs | None:
+    """Follow the path, event by event, to where ||theta||_1 is the radius; None if it repeats."""
+    d = len(right)
+    first = max(range(d), key=lambda j: abs(right[j]))
+    signs, mu = {first: 1 if right[first] > 0 else -1}, abs(right[first])
     fresh: tuple[int, int] = (first, signs[first])
-    for _ in range(_EVENTS):
+    seen = set()
+    while (state := (str(mu), frozenset(signs.items()))) not in seen:
+        seen.add(state)
         active, m = list(signs), len(signs)
         table = fmpq_mat(m, m, [square[i, j] for i in active for j in active])
-        both = table.solve(
-            fmpq_mat(m, 2, [v for j in active for v in (shifted[j], fmpq(signs[j]))])
-        )
+        both = table.solve(fmpq_mat(m, 2, [v for j in active for v in (right[j], fmpq(signs[j]))]))
         start, rate = [both[a, 0] for a in range(m)], [both[a, 1] for a in range(m)]
         length = sum((signs[j] * s for j, s in zip(active, start, strict=True)), fmpq(0))
         growth = sum((signs[j] * r for j, r in zip(active, rate, strict=True)), fmpq(0))
@@ -155,22 +202,17 @@ def _followed(square: fmpq_mat, right: Sequence[fmpq], bound: fmpq) -> list[fmpq
         for j in range(d):
             if j not in signs:
                 across = [square[j, i] for i in active]
-                c = shifted[j] - sum((x * s for x, s in zip(across, start, strict=True)), fmpq(0))
+                c = right[j] - sum((x * s for x, s in zip(across, start, strict=True)), fmpq(0))
                 e = sum((x * r for x, r in zip(across, rate, strict=True)), fmpq(0))
                 joins = ((c / (side - e), side) for side in (1, -1) if e != side)
                 events += [(at, j, side) for at, side in joins if at <= mu and (j, side) != fresh]
         possible = [event for event in events if event[0] <= mu]
         mu, j, side = max(possible, key=lambda event: event[0], default=(mu, -1, 0))
         if j < 0 or (not side and m == 1):
-            break
+            return signs
         if side:
             signs[j] = side
             fresh = (j, side)
         else:
             fresh = (j, signs.pop(j))
-    theta, nu = _bordered(square, right, bound, signs)
-    pushed = square * fmpq_mat(d, 1, theta)
-    right_signs = all(theta[j] * s >= 0 for j, s in signs.items())
-    if right_signs and all(abs(right[j] - pushed[j, 0]) <= nu for j in range(d) if j not in signs):
-        return theta
-    return _bordered(square, shifted, bound, signs)[0]
+    return None
