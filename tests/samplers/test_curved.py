@@ -30,7 +30,7 @@ from kng.norms import L2, LInf
 from kng.release import certified
 from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound
 from kng.samplers.chains.slices import Slices
-from kng.samplers.covers.expansions import expand, width
+from kng.samplers.covers.expansions import SCALARS, expand, width
 
 
 def plan_of(
@@ -200,9 +200,13 @@ def test_expansions_hold_within_their_radius(d, radius):
     rng = np.random.default_rng(d)
     rows = np.rint(30 * rng.normal(size=(60, d)))
     out, centre = np.zeros(width(d)), np.rint(5 * rng.normal(size=d))
-    expand(0, rows, np.empty(0), 0.0, 1.0, centre, radius, np.eye(d), np.empty(0), 0.0, out)
-    bend, opened, g = out[d + 1], out[d + 4], out[2 * d + 4 : 3 * d + 4]
-    hessian = out[4 * d + 4 :].reshape(d, d)
+    none, everywhere = np.empty(0), np.outer([-np.inf, np.inf], np.ones(d))
+    expand(
+        0, rows, none, 0.0, 1.0, everywhere, centre, radius, np.eye(d), centre, none, 0.0,
+        False, out,
+    )  # fmt: skip
+    bend, opened, g = out[d + 1], out[d + SCALARS], out[2 * d + SCALARS : 3 * d + SCALARS]
+    hessian = out[4 * d + SCALARS :].reshape(d, d)
     worst = 0.0
     for _ in range(300):
         step = rng.normal(size=d)

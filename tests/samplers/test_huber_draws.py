@@ -27,7 +27,7 @@ from kng.norms import LInf
 from kng.release import certified
 from kng.samplers.branch_and_bound import BranchAndBound
 from kng.samplers.chains.slices import Slices
-from kng.samplers.covers.expansions import expand, width
+from kng.samplers.covers.expansions import CEILING, FLOOR, SCALARS, expand, width
 
 
 def plan_of(
@@ -174,6 +174,8 @@ def test_bounds_hold_at_points_of_large_boxes(mechanism, epsilon):
         least = cover.scores(boxes, t).least
         for box, offset, low in zip(boxes, t, least, strict=True):
             point = cover.boxes.point(offset)
+            if not plan.domain.contains(point):
+                continue  # bounds are over a box and the domain together
             score = field.score(point)
             gamma = plan.exponent(point, score)
             assert cover.boxes.lower(box) <= gamma <= cover.boxes.upper(box), name
@@ -193,35 +195,52 @@ def test_scores_are_what_rational_arithmetic_gives():
         assert field.score(tuple(theta)) == max(abs(v) for v in total)
 
 
+@pytest.mark.parametrize("cut", [False, True], ids=["everywhere", "within corners"])
 @pytest.mark.parametrize("shaped", [False, True], ids=["ball", "box"])
 @pytest.mark.parametrize("radius", [10.0, 1e5, 1e7])
-def test_expansions_hold_within_their_radius_or_box(radius, shaped):
+def test_expansions_hold_within_their_radius_or_box(radius, shaped, cut):
     plan = plan_of(3, 2**20)
     field, rng = field_of(plan, 60), np.random.default_rng(3)
-    d, out, centre = 3, np.zeros(width(3)), np.array([2.0**17, 2.0**18, 2.0**17])
+    d, out, middle = 3, np.zeros(width(3)), np.array([2.0**17, 2.0**18, 2.0**17])
     shear = np.triu(rng.normal(size=(d, d)), 1) + np.eye(d)
     half = radius * np.array([0.01, 0.1, 1.0]) if shaped else np.empty(0)
+    # Of the box, or of the ball, the corners leave a part; the centre lies there.
+    ends = middle + np.outer([-1.0, 1.0], radius * np.array([2.0, 0.3, 0.5])) + 0.2 * radius * cut
+    ends = np.rint(ends) if cut else np.outer([-(2.0**60), 2.0**60], np.ones(d))
+    centre = np.clip(middle, *ends)
     ball = 10 * radius if shaped else radius
-    expand(1, field.rows, field.response, field.bend, 1.0, centre, ball, shear, half, 0.0, out)
-    outs, g = out[d + 4 : 2 * d + 4], out[2 * d + 4 : 3 * d + 4]
-    hessian, worst = out[4 * d + 4 :].reshape(d, d), 0.0
-    value, slope, left = out[d + 2], out[3 * d + 4 : 4 * d + 4], out[d + 3]
-    for _ in range(500):
-        step = rng.normal(size=d)
-        step *= radius * rng.random() / np.linalg.norm(step)
-        if shaped:
-            step = shear @ (half * rng.choice([-1.0, 1.0, rng.uniform(-1, 1)], d))
-        residual = (field.rows @ (centre + step) - field.response) / field.bend
-        there = np.clip(residual, -1, 1) @ field.rows
-        worst = max(worst, float((np.abs(there - g - hessian @ step) / outs).max()))
-        size = np.abs(residual)
-        loss = field.bend * np.where(size <= 1, size**2 / 2, size - 0.5).sum()
-        rounding = 1e-12 * value
-        assert loss >= value + slope @ step - rounding
-        missed = loss - value - g @ step - step @ hessian @ step / 2
-        assert abs(missed) <= min(outs @ np.abs(step), left) + rounding
-    assert worst <= 1
-    assert radius < 1e6 or worst > 0.1
+    for weighs_value in (False, True):
+        expand(
+            1, field.rows, field.response, field.bend, 1.0, ends, centre, ball, shear, middle,
+            half, 0.0, weighs_value, out,
+        )  # fmt: skip
+        outs, g = out[d + SCALARS : 2 * d + SCALARS], out[2 * d + SCALARS : 3 * d + SCALARS]
+        hessian, worst, seen = out[4 * d + SCALARS :].reshape(d, d), 0.0, 0
+        value, slope, left = out[d + 2], out[3 * d + SCALARS : 4 * d + SCALARS], out[d + 3]
+        for _ in range(500):
+            step = rng.normal(size=d)
+            step *= radius * rng.random() / np.linalg.norm(step)
+            if shaped:
+                corner = rng.choice([-1.0, 1.0, rng.uniform(-1, 1)], d)
+                step = middle + shear @ (half * corner) - centre
+            if (centre + step < ends[0]).any() or (centre + step > ends[1]).any():
+                continue
+            seen += 1
+            residual = (field.rows @ (centre + step) - field.response) / field.bend
+            there = np.clip(residual, -1, 1) @ field.rows
+            worst = max(worst, float((np.abs(there - g - hessian @ step) / outs).max()))
+            size = np.abs(residual)
+            loss = field.bend * np.where(size <= 1, size**2 / 2, size - 0.5).sum()
+            rounding = 1e-12 * value
+            assert loss >= value + slope @ step - rounding
+            missed = loss - value - g @ step - step @ hessian @ step / 2
+            assert abs(missed) <= min(outs @ np.abs(step), left) + rounding
+            score = loss if weighs_value else np.abs(there).max()
+            assert out[d + FLOOR] <= score * (1 + 1e-12)
+            assert score <= out[d + CEILING] * (1 + 1e-12)
+        assert worst <= 1
+        assert radius < 1e6 or worst > 0.1
+        assert seen > 20
 
 
 @pytest.mark.parametrize("mechanism", [KNG(), Exponential()], ids=["kng", "exponential"])

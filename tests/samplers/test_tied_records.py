@@ -103,8 +103,8 @@ def test_a_draw_takes_few_boxes(case, monkeypatch):
     (X, y, bounds_X, bounds_y), tau, most = CASES[case]
     made, original = [], branch_and_bound.accepted_of
 
-    def counted(plan, covers, bits):
-        accepted = original(plan, covers, bits)
+    def counted(plan, covers, bits, late):
+        accepted = original(plan, covers, bits, late)
         made.append(sum(cover.boxes.made for cover in covers))
         return accepted
 

@@ -6,9 +6,10 @@ The domain is cut into boxes of lattice points with bounds on the exponent over 
     sum over boxes inside of  points * exp(-upper)   >=   alpha * sum of  points * exp(-lower),
 
 which certifies that an attempt of `kng.samplers.leaves` is accepted with probability alpha or more.
-alpha is public and the same for every dataset: boxes are halved until it is reached, and it is
-reached at the latest when all boxes that matter are single points. So a public number of attempts
-and the smoothing lemma give exactly epsilon. Where it takes long: the proof, "It ends".
+alpha is public and the same for every dataset. A public number of attempts is made under it, and
+the smoothing lemma gives exactly epsilon. If it is not reached at a public number of boxes, no
+more boxes are made: attempts go on under those that there are, until one is accepted, which has
+the same law. The proof, "It ends", says why one is.
 
 Points of a box are known by their box alone, and all boxes with as many points and the same bound
 are alike. So a draw takes a class of boxes, a box of it, and a point of that, all exactly.
@@ -16,7 +17,7 @@ are alike. So a draw takes a class of boxes, a box of it, and a point of that, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -36,18 +37,19 @@ from kng.core.sensitivity import Constant
 from kng.core.smoothing import smoothing
 from kng.samplers.coins import below, choose, uniform
 from kng.samplers.covers.cover import covers_of, load_planes
-from kng.samplers.covers.curved_cover import CurvedCover, load_curved
+from kng.samplers.covers.curved_cover import CurvedCover, load_curved, shear_of, upright
 from kng.samplers.covers.halving import ENVELOPE, LOG
 from kng.samplers.covers.sheared import ShearedBoxes
 from kng.samplers.leaves import smoothed
 
 # Up to how many coordinates boxes are a way to draw.
 _MOST = 5
-# Certified probability that an attempt is accepted, whatever the data. A formal bound: boxes are
-# halved until an attempt succeeds, and that is long before.
+# Certified probability that an attempt is accepted. A formal bound: boxes are halved until an
+# attempt succeeds, and that is long before.
 ALPHA = Fraction(1, 2**128)
-# Boxes at the first turn, and at most, in half a gigabyte; attempts of a turn for each box.
-_BOXES, _MANY, _TRIES = 2**8, 2**21, 2
+# Boxes of a cover at the first turn, at the turn at which more covers join, and at most, in half a
+# gigabyte; attempts of a turn for each box.
+_BOXES, _LATE, _MANY, _TRIES = 2**8, 2**14, 2**20, 2
 # Attempts that are decided together, at first and at most.
 _FEWEST, _LARGEST = 2**7, 2**13
 # Bounds on exponents are rounded outwards to this grid, so that few exponentials are needed.
@@ -144,7 +146,7 @@ class BranchAndBound:
         """Return one lattice point."""
         if not isinstance(plan.problem.loss, CurvedLoss):
             field = cast("PlaneField", field).shifted(bits)
-        accepted = accepted_of(plan, covering(plan, field), bits)
+        accepted = accepted_of(plan, covering(plan, field), bits, later(plan, field))
         domain = plan.domain
         spare = tuple(
             first + uniform(bits, last - first + 1)
@@ -155,25 +157,36 @@ class BranchAndBound:
         return smoothed(accepted, spare, plan.smoothing, bits)
 
 
-def accepted_of(plan: DensityPlan, covers: Sequence[Covering], bits: Bits) -> Point | None:
+def accepted_of(
+    plan: DensityPlan,
+    covers: Sequence[Covering],
+    bits: Bits,
+    late: Sequence[Callable[[], Covering]] = (),
+) -> Point | None:
     """Make attempts, a public number at most; return the first accepted point, if there is one.
 
     Boxes and attempts take turns, twice as many each time, so that neither costs much more than the
     other; attempts are made with the tightest cover. An attempt draws from the stated law, if it is
     accepted, whatever the boxes are; how many of them there are is a matter of time only.
+
+    Attempts count once they are accepted with probability ALPHA or more. They are also made without
+    that when there are as many boxes as there may be; then they go on until one is accepted.
     """
     left, boxes = plan.smoothing.attempts, _BOXES
     while left:
+        if boxes == _LATE:
+            covers = [*covers, *(make() for make in late)]
         for cover in covers:
             cover.refine(boxes)
         envelope = BoxEnvelope(plan, min(covers, key=log_envelope))
-        if envelope.certifies(ALPHA):
+        certified = envelope.certifies(ALPHA)
+        if certified or boxes == _MANY:
             turn = min(left, _TRIES * boxes)
             accepted = envelope.first_of(turn, bits)
             if accepted is not None:
                 return accepted
-            left, boxes = left - turn, min(boxes, _MANY // 2)
-        boxes *= 2
+            left -= turn if certified else 0
+        boxes = min(2 * boxes, _MANY)
     return None
 
 
@@ -186,8 +199,20 @@ def covering(plan: DensityPlan, field: PlaneField | CurvedField) -> Sequence[Cov
     """Return covers with one box, for the whole domain."""
     rate = plan.exponent(plan.domain.first, Fraction(1))
     if isinstance(plan.problem.loss, CurvedLoss):
-        return [CurvedCover(plan.domain, cast("CurvedField", field), rate)]
+        return [CurvedCover(plan.domain, cast("CurvedField", field), rate, shear_of)]
     return covers_of(plan.domain, cast("PlaneField", field), rate)
+
+
+def later(plan: DensityPlan, field: PlaneField | CurvedField) -> Sequence[Callable[[], Covering]]:
+    """Return covers that join when the first ones have many boxes, for records that need them.
+
+    Boxes along the axes fit a domain that cuts off most of the density.
+    """
+    loss = plan.problem.loss
+    if not isinstance(loss, CurvedLoss) or loss.shape != "huber":
+        return ()
+    rate = plan.exponent(plan.domain.first, Fraction(1))
+    return [lambda: CurvedCover(plan.domain, cast("CurvedField", field), rate, upright)]
 
 
 class BoxEnvelope:

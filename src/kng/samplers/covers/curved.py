@@ -20,10 +20,13 @@ import math
 import numpy as np
 
 from kng.core.compiled import compiled
+from kng.samplers.covers.cut_off import cut_off
 from kng.samplers.covers.expansions import (
     BEND,
+    CEILING,
     DISTANCE,
     ENDS,
+    FLOOR,
     FUZZ,
     OPEN,
     RADIUS,
@@ -150,6 +153,9 @@ def over_box(facts, x, t, half, reach, shear, frame, slack, found):  # type: ign
     far = math.sqrt(square)
     if far > x[d + RADIUS] * ROUNDING:
         return
+    if facts[KIND] != DISTANCE:
+        found[0] = max(found[0], x[d + FLOOR])
+        found[1] = min(found[1], x[d + CEILING])
     if facts[WEIGHS_VALUE] > 0:
         value_over_box(facts, x, step, half, reach, shear, slack, far, found)
         return
@@ -296,11 +302,12 @@ def at_points(facts, table, curvatures, used, t, shear, frame, least):  # type: 
 
 
 @compiled(
-    "UniTuple(i8, 3)(f8[::1], f8[:,::1], f8[::1], f8[:,::1], f8[::1], i8, i8[:,::1], f8[:,::1],"
-    " f8[:,::1], f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i8[::1], i8, i8, f8[::1], i8, i8)"
+    "UniTuple(i8, 3)(f8[::1], f8[:,::1], f8[::1], f8[:,::1], f8[:,::1], f8[::1], i8, i8[:,::1],"
+    " f8[:,::1], f8[:,::1], f8[:,::1], f8[::1], i8[:,::1], f8[:,::1], i8[::1], i8, i8, f8[::1], i8,"
+    " i8)"
 )
 def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
-    facts, rows, response, table, curvatures, tabled, turn, shear, frame, walls, limits,
+    facts, rows, response, ends, table, curvatures, tabled, turn, shear, frame, walls, limits,
     whole, real, heap, boxes, waiting, running, goal, shift,
 ):  # fmt: skip
     """Halve or expand boxes until there are enough of them or an array is full.
@@ -314,7 +321,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
     # and here it is that of the rate and of one product.
     blur = 1.0 + 2.0**-48 if facts[WEIGHS_VALUE] > 0 else ROUNDING
     t, half, pull, found = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(3)
-    u = np.zeros(d, np.int64)
+    u, sides, centre, span = np.zeros(d, np.int64), np.zeros(d), np.zeros(d), np.zeros((2, d))
     while True:
         parent, own = 0, False
         least, largest = 0.0, np.inf  # what holds for a box holds for its halves
@@ -340,16 +347,25 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                 halve(whole, d, parent, child, box)
             bits = place(whole, box, turn, shift, u, t, half)
             slack = 1.0 if bits > 0 else 0.0
+            inside, outside, met = beside(walls, limits, shear, t, half, slack)
+            sides[:] = half
+            if kind != DISTANCE and bits > 0 and not inside and not outside:
+                outside = not cut_off(walls, limits, shear, turn, shift, slack, u, t, half, span)
             if own:
                 square = 0.0
+                centre[:] = t
                 for j in range(d):
                     side = slack if j < d - 1 else 0.0
                     for k in range(j, d):
                         side += abs(shear[j, k]) * half[k]
+                    if kind != DISTANCE and bits > 0:
+                        centre[j] = min(max(t[j], ends[0, j]), ends[1, j])
+                        side += abs(t[j] - centre[j]) + 2.0
                     square += side * side
                 expand(
-                    kind, rows, response, facts[THRESHOLD], facts[GRAIN], t,
-                    math.sqrt(square) * ROUNDING, shear, half, slack, table[tabled],
+                    kind, rows, response, facts[THRESHOLD], facts[GRAIN], ends, centre,
+                    math.sqrt(square) * ROUNDING, shear, t, half, slack, facts[WEIGHS_VALUE] > 0,
+                    table[tabled],
                 )  # fmt: skip
                 whole[box, 2 * d + USED] = tabled
                 tabled += 1
@@ -371,7 +387,6 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
             low, high = rate * found[0] / blur, rate * found[1] * blur
             low = max(low, least)
             high = max(low, min(high, largest))
-            inside, outside, met = beside(walls, limits, shear, t, half, slack)
             node[POINTS] = bits * math.log(2.0)
             node[LOWER], node[UPPER] = max(0.0, low), high
             # Halving a side takes its share of how the score changes, and of what is left out.
@@ -385,7 +400,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                 for k in range(d):
                     pull[j] += x[4 * d + SCALARS + j * d + k] * (t[k] - x[k])
             for j in range(d):
-                if half[j] > 0:
+                if sides[j] > 0:
                     wide, length, slope, curve = 0.0, 0.0, 0.0, 0.0
                     for k in range(d):
                         along = 0.0
@@ -400,9 +415,14 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                         wide = abs(slope) * half[j] + curve * half[j] * half[j] / 2.0
                     wide += (left_out + 1e-300) * length * half[j] * half[j] / square
                     if not inside and high - low < 1.0:
-                        wide = abs(climb(walls, met, shear, j)) * half[j]
+                        wide = abs(climb(walls, met, shear, j)) * sides[j]
                     if wide > widest:
                         widest, cut = wide, j
+            # A side of which the domain leaves less than half comes first.
+            narrow = 0.5
+            for j in range(d):
+                if sides[j] > 0 and half[j] < narrow * sides[j]:
+                    narrow, cut = half[j] / sides[j], j
             whole[box, 2 * d + CUT] = cut
             if outside:
                 node[POINTS] = -np.inf

@@ -10,6 +10,7 @@ domain and their bounds hold, and the law of a draw does not depend on them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log2
@@ -48,7 +49,13 @@ _STEPS = 40
 class CurvedCover:
     """Boxes of lattice points with bounds on the exponent, from expansions of the gradient."""
 
-    def __init__(self, domain: PlaneDomain, field: CurvedField, rate: Fraction) -> None:
+    def __init__(
+        self,
+        domain: PlaneDomain,
+        field: CurvedField,
+        rate: Fraction,
+        shear: Callable[[Array], Array],
+    ) -> None:
         self._field = field
         n = len(field.rows)
         self._kind = DISTANCE if field.shape == "distance" else HUBER
@@ -56,7 +63,10 @@ class CurvedCover:
         self._facts[KIND], self._facts[WEIGHS_VALUE] = self._kind, field.weighed == "value"
         self._facts[RATE], self._facts[THRESHOLD] = float(rate * field.unit), field.bend
         self._facts[RECORDS], self._facts[MOST], self._facts[GRAIN] = n, field.most, field.grain
+        # Corners that hold every point, while the pilot is not known.
+        self._ends = np.outer([-(2.0**60), 2.0**60], np.ones(domain.dim))
         pilot = self._pilot(domain)
+        self._ends = np.array([domain.first, domain.last], np.float64) - pilot
         self._rows = np.ascontiguousarray(field.rows)
         self._response = np.ascontiguousarray(field.response)
         self._move(pilot)
@@ -66,7 +76,7 @@ class CurvedCover:
             # Where no residual is within the threshold, chords over the domain show directions.
             sides = [float(b - a) for a, b in zip(domain.first, domain.last, strict=True)]
             metric = hessian + 2.0**-6 * self._hessian(float(np.linalg.norm(sides)) + 1.0)
-        self.boxes = ShearedBoxes(domain, pilot, shear_of(metric), WHOLE, 0)
+        self.boxes = ShearedBoxes(domain, pilot, shear(metric), WHOLE, 0)
         self._frame = np.ascontiguousarray(np.linalg.qr(hessian @ self.boxes.shear)[0])
         self.running = np.zeros(6)
         self._expansions()
@@ -107,7 +117,8 @@ class CurvedCover:
         out = np.zeros(width(len(centre)))
         expand(
             self._kind, self._rows, self._response, self._facts[THRESHOLD], self._facts[GRAIN],
-            centre, radius, np.eye(len(centre)), np.empty(0), 0.0, out,
+            self._ends, centre, radius, np.eye(len(centre)), centre, np.empty(0), 0.0,
+            self._facts[WEIGHS_VALUE] > 0, out,
         )  # fmt: skip
         return out
 
@@ -134,9 +145,9 @@ class CurvedCover:
         b = self.boxes
         while True:
             self._tabled, b.made, b.waiting = refine(
-                self._facts, self._rows, self._response, self._table, self._curvatures,
-                self._tabled, b.turn, b.shear, self._frame, b.walls, b.limits, b.whole, b.real,
-                b.heap, b.made, b.waiting, self.running, goal, SHIFT,
+                self._facts, self._rows, self._response, self._ends, self._table,
+                self._curvatures, self._tabled, b.turn, b.shear, self._frame, b.walls, b.limits,
+                b.whole, b.real, b.heap, b.made, b.waiting, self.running, goal, SHIFT,
             )  # fmt: skip
             if enough(self.running, b.made, goal) or not b.waiting:
                 return
@@ -179,3 +190,8 @@ def shear_of(metric: Array) -> Array:
     metric = metric + (1e-6 * np.trace(metric) / d + 1e-300) * np.eye(d)
     root = np.linalg.cholesky(metric).T
     return np.asarray(np.linalg.inv(root / np.diag(root)[:, None]))
+
+
+def upright(metric: Array) -> Array:
+    """Return no shear: boxes along the axes, as the domain's walls are."""
+    return np.eye(len(metric))

@@ -21,10 +21,11 @@ import numpy as np
 from kng.core.compiled import compiled
 
 DISTANCE, HUBER = 0, 1
-# Of an expansion: the centre (d), these four, then (d each) OUT, G, the gradient at the centre
+# Of an expansion: the centre (d), these six, then (d each) OUT, G, the gradient at the centre
 # itself (of G it has open records more, or no chords), and H row by row. VALUE is the summed loss
 # at the centre, OPEN the number of open records, or what they may add to a summed loss of Huber's.
-RADIUS, BEND, VALUE, OPEN, SCALARS = 0, 1, 2, 3, 4
+# FLOOR and CEILING bound the score wherever the expansion holds; distances do without.
+RADIUS, BEND, VALUE, OPEN, FLOOR, CEILING, SCALARS = 0, 1, 2, 3, 4, 5, 6
 
 # Steps of unit vectors, of clipped residuals and of covariates, as in the losses; and what rounding
 # them, and adding up in float64, may move.
@@ -91,24 +92,34 @@ def expand_distances(rows, centre, radius, out):  # type: ignore[no-untyped-def]
             out[o + j] += n * math.sqrt(d) * FUZZ
 
 
-@compiled("void(f8[:,::1], f8[::1], f8, f8, f8[::1], f8, f8[:,::1], f8[::1], f8, f8[::1])")
-def expand_huber(rows, response, bend, grain, centre, radius, shear, half, slack, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0917
+@compiled(
+    "void(f8[:,::1], f8[::1], f8, f8, f8[:,::1], f8[::1], f8, f8[:,::1], f8[::1], f8[::1], f8, b1,"
+    " f8[::1])"
+)
+def expand_huber(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
+    rows, response, bend, grain, ends, centre, radius, shear, middle, half, slack, weighs_value, out
+):
     """Sum clip(r / bend, -1, 1) x, and as its derivative x x' times the slope of a chord.
 
-    Over the radius r moves by at most |x| radius, and over a box within it, if its half sides are
-    given, by sum |(x V)_k| half_k. A residual that stays between the thresholds, or beyond one, is
-    its own chord; else the chord is moved to the middle of what it misses.
+    The expansion holds for points between ``ends``, which are the corners of the domain. There r
+    lies in an interval; over the radius it moves by at most |x| radius, and over a box within it,
+    if its half sides are given, it is within sum |(x V)_k| half_k of r at the box's middle. On the
+    interval that is left, and r at the centre, a residual that stays between the thresholds, or
+    beyond one, is its own chord; else the chord is moved to the middle of what it misses.
     """
     n, d = rows.shape
     o, g, a, h = d + SCALARS, 2 * d + SCALARS, 3 * d + SCALARS, 4 * d + SCALARS
-    part = np.zeros(len(out))
+    part, sums = np.zeros(len(out)), np.zeros((2, d))
     for start in range(0, n, CHUNK):
         part[:] = 0.0
         for i in range(start, min(n, start + CHUNK)):
-            r, square = -response[i], 0.0
+            r, square, low, high = -response[i], 0.0, -response[i], -response[i]
             for j in range(d):
                 r += rows[i, j] * centre[j]
                 square += rows[i, j] * rows[i, j]
+                one, other = rows[i, j] * ends[0, j], rows[i, j] * ends[1, j]
+                low += min(one, other)
+                high += max(one, other)
             # the same operations as in the loss, so that a single point has its score
             size = abs(r) / bend
             clipped = min(size, 1.0)
@@ -120,36 +131,51 @@ def expand_huber(rows, response, bend, grain, centre, radius, shear, half, slack
                     part[g + j] += psi * rows[i, j]
                 continue
             part[d + VALUE] += loss
-            move = math.sqrt(square) * radius
+            tangent = math.copysign(clipped, r)
+            spare = (abs(low) + abs(high)) * (ROUNDING - 1.0)
+            move = math.sqrt(square) * radius * ROUNDING
+            low, high = max(low - spare, r - move), min(high + spare, r + move)
             if len(half) > 0:
-                within = 0.0
+                within, at = 0.0, -response[i]
                 for k in range(d):
                     along = 0.0
                     for j in range(k + 1):
                         along += rows[i, j] * shear[j, k]
                     within += abs(along) * half[k]
+                    at += rows[i, k] * middle[k]
                     if k < d - 1:
                         within += slack * abs(rows[i, k])
-                move = min(move, within)
-            move *= ROUNDING
-            low, high = min(max(r - move, -bend), bend), min(max(r + move, -bend), bend)
-            slope = (high - low) / (2.0 * move) if move > 0.0 else 0.0
-            middle, above, below = (high + low) / 2.0, 0.0, 0.0
-            if r - move < -bend < r + move:
-                miss = -bend - middle - slope * (-bend - r)
+                within *= ROUNDING
+                low, high = max(low, at - within), min(high, at + within)
+            low, high = min(low, r), max(high, r)
+            least, most = min(max(low, -bend), bend), min(max(high, -bend), bend)
+            slope = (most - least) / (high - low) if high > low else 0.0
+            chord, above, below = least + slope * (r - low), 0.0, 0.0
+            if low < -bend < high:
+                miss = -bend - least - slope * (-bend - low)
                 above, below = max(above, miss), min(below, miss)
-            if r - move < bend < r + move:
-                miss = bend - middle - slope * (bend - r)
+            if low < bend < high:
+                miss = bend - least - slope * (bend - low)
                 above, below = max(above, miss), min(below, miss)
-            psi, slope = (middle + (above + below) / 2.0) / bend, slope / bend
+            psi, slope = (chord + (above + below) / 2.0) / bend, slope / bend
             miss = (above - below) / (2.0 * bend)
-            part[d + OPEN] += miss * move
+            part[d + OPEN] += miss * max(high - r, r - low)
+            if weighs_value:
+                size = max(0.0, low, -high) / bend
+                clipped = min(size, 1.0)
+                part[d + FLOOR] += clipped * (size - clipped / 2.0)
+                size = max(abs(low), abs(high)) / bend
+                clipped = min(size, 1.0)
+                part[d + CEILING] += clipped * (size - clipped / 2.0)
             for j in range(d):
-                part[g + j] += psi * rows[i, j]
-                part[a + j] += math.copysign(clipped, r) * rows[i, j]
-                part[o + j] += miss * abs(rows[i, j])
+                x = rows[i, j]
+                part[g + j] += psi * x
+                part[a + j] += tangent * x
+                part[o + j] += miss * abs(x)
+                sums[0, j] += min(least * x, most * x) / bend
+                sums[1, j] += max(least * x, most * x) / bend
                 for k in range(d):
-                    part[h + j * d + k] += slope * rows[i, j] * rows[i, k]
+                    part[h + j * d + k] += slope * x * rows[i, k]
         for m in range(d + BEND, len(out)):
             out[m] += part[m]
     out[d + VALUE] *= grain if radius == 0.0 else bend
@@ -158,10 +184,29 @@ def expand_huber(rows, response, bend, grain, centre, radius, shear, half, slack
         # truncation and rounding of sums, or rounding alone at a single point
         out[o + j] += n * ENDS * (2.0 * FUZZ if radius > 0.0 else 2.0**-36)
         out[o + j] *= ROUNDING
+    if radius == 0.0:
+        out[d + CEILING] = np.inf
+    elif weighs_value:
+        # losses are rounded down to steps of the grain
+        doubt = 2.0**-38 * (1.0 + n * 2.0**-24) * bend * out[d + CEILING]
+        out[d + FLOOR] = bend * out[d + FLOOR] - n * grain - doubt
+        out[d + CEILING] = bend * out[d + CEILING] + doubt
+    else:
+        for j in range(d):
+            out[d + FLOOR] = max(out[d + FLOOR], sums[0, j], -sums[1, j])
+            out[d + CEILING] = max(out[d + CEILING], -sums[0, j], sums[1, j])
+        out[d + FLOOR] -= n * ENDS * 2.0 * FUZZ
+        out[d + CEILING] += n * ENDS * 2.0 * FUZZ
 
 
-@compiled("void(i8, f8[:,::1], f8[::1], f8, f8, f8[::1], f8, f8[:,::1], f8[::1], f8, f8[::1])")
-def expand(kind, rows, response, bend, grain, centre, radius, shear, half, slack, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+@compiled(
+    "void(i8, f8[:,::1], f8[::1], f8, f8, f8[:,::1], f8[::1], f8, f8[:,::1], f8[::1], f8[::1], f8,"
+    " b1, f8[::1])"
+)
+def expand(  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    kind, rows, response, bend, grain, ends, centre, radius, shear, middle, half, slack,
+    weighs_value, out,
+):  # fmt: skip
     """Expand around a centre for all points within a radius; exactly, if the radius is 0.
 
     With half sides it holds for the points of that box alone.
@@ -172,4 +217,7 @@ def expand(kind, rows, response, bend, grain, centre, radius, shear, half, slack
     if kind == DISTANCE:
         expand_distances(rows, centre, radius, out)
     else:
-        expand_huber(rows, response, bend, grain, centre, radius, shear, half, slack, out)
+        expand_huber(
+            rows, response, bend, grain, ends, centre, radius, shear, middle, half, slack,
+            weighs_value, out,
+        )  # fmt: skip
