@@ -80,10 +80,10 @@ def constant(n: int, d: int) -> tuple[Array, Array]:
 
 
 def powers(n: int, d: int) -> tuple[Array, Array]:
-    """Powers of one column: x, x^2, ..., x^(d-1)."""
-    x = np.random.default_rng(1).uniform(-1, 1, n)
-    X = np.vander(x, d, increasing=True)[:, 1:]
-    return X, _plane(X)
+    """Powers of one column, x to x^(d-1) with x from 0 to 1 and bounds that fit; y a sine of x."""
+    x = np.random.default_rng(1).uniform(0, 1, n)
+    X: Array = 2 * np.vander(x, d, increasing=True)[:, 1:] - 1
+    return X, 0.8 * SPAN * np.sin(6 * x - 3)
 
 
 def too_wide(n: int, d: int) -> tuple[Array, Array]:
@@ -232,6 +232,8 @@ def _linear(call: str, own: Mapping[str, Any]) -> Iterator[Case]:
             yield Case(call, {**options, "epsilon": epsilon}, "plain", 10**4, d, _RARE)
     for records in (*HARD, *WIDE):
         yield Case(call, options, records, 10**4, 12, _RARE)
+    yield Case(call, options, "powers", 90_000, 12, _RARE)
+    yield Case(call, options, "plain", 2000, 30, _RARE)
     for records in ("collinear", "bounds x 100", "fit outside"):
         yield Case(call, options, records, 10**4, 60, _RARE)
     relation = {"neighbours": "add-remove", "n_max": 10**6}
@@ -252,9 +254,10 @@ def _least_squares_by_name() -> Iterator[Case]:
     for records in ("powers", "collinear", "bounds x 100", "fit outside", "all equal"):
         options = {"epsilon": 1, "mechanism": "kng"}
         yield Case("LinearRegression", options, records, 10**4, 12, _RARE)
-    for n, epsilon in ((100, 1), (10**6, 1), (10**4, 50)):
-        options = {"epsilon": epsilon, "mechanism": "kng"}
-        yield Case("LinearRegression", options, "powers", n, 12, _RARE)
+    for bound in ({}, {"coef_bound": 6}):
+        options = {"epsilon": 1, "mechanism": "kng", **bound}
+        yield Case("LinearRegression", options, "powers", 90_000, 12, _RARE)
+        yield Case("LinearRegression", options, "plain", 2000, 30, _RARE)
 
 
 def _huber_by_name() -> Iterator[Case]:
