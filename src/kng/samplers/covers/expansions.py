@@ -212,8 +212,11 @@ def expand(  # type: ignore[no-untyped-def]  # noqa: PLR0917
     With half sides it holds for the points of that box alone.
     """
     d = rows.shape[1]
-    out[:] = 0.0
-    out[:d], out[d + RADIUS] = centre, radius
+    for j in range(len(out)):
+        out[j] = 0.0
+    for j in range(d):
+        out[j] = centre[j]
+    out[d + RADIUS] = radius
     if kind == DISTANCE:
         expand_distances(rows, centre, radius, out)
     else:
