@@ -11,10 +11,12 @@ functions are compiled in memory: that takes longer, and nothing fails.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import inspect
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import RLock
@@ -73,7 +75,7 @@ def load(*functions: Any) -> None:
     Says once, on the log ``kng``, that something is being compiled. Where no logs are set up, that
     is shown on stderr.
     """
-    with _LOADING:
+    with _LOADING, _uncollected():
         for function in functions:
             if not function.overloads:
                 function._can_compile = True
@@ -81,6 +83,18 @@ def load(*functions: Any) -> None:
                     function.compile(_SIGNATURES[function])
                 finally:
                     function._can_compile = False
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Collect no garbage meanwhile: a compiler makes little, and looking for it takes a tenth."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class _Cache:
