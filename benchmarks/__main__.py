@@ -2,9 +2,9 @@
 
 import sys
 
-from benchmarks import ledger, location, quantile_regression, regression
+from benchmarks import ledger, location, quantile_regression, regression, versions
 
-TABLES = (location, regression, quantile_regression, ledger)
+TABLES = (location, regression, quantile_regression, ledger, versions)
 
 missed = sum(table.main() for table in TABLES)
 print(f"\n{missed} bars missed" if missed else "\nevery bar kept")
