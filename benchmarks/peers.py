@@ -2,7 +2,7 @@
 
 Set KNG_PEERS to the Python of an environment that has diffprivlib, opendp or both:
 
-    python -m venv peers && peers/bin/pip install diffprivlib opendp
+    python -m venv peers && peers/bin/pip install diffprivlib opendp "scikit-learn<1.7"
     KNG_PEERS=peers/bin/python make bench
 
 They are never dependencies. What comes back are the rounds' times, measured in the same process as
