@@ -50,7 +50,7 @@ def main() -> int:
         }
     )
     missed = line(
-        f"least squares, n = {ROWS}, d = {COLUMNS}", Ratio(times["private"], times["plain"]), 1.5
+        f"least squares, n = {ROWS}, d = {COLUMNS}", Ratio(times["private"], times["plain"]), 2
     )
     missed += line(
         f"Huber, n = {FEW}, d = {COLUMNS}", Ratio(times["private huber"], times["plain huber"]), 1.3

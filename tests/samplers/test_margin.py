@@ -7,12 +7,15 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from audit.oracle import REPLACE, Setting, field_of
 from flint import arb, ctx, fmpq
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import kng
+from kng.core import enclosures
 from kng.core.bits import SeededBits, TapeBits
 from kng.core.enclosures import MARGIN, exp_minus, exp_near
 from kng.losses import Pinball, Squared
@@ -153,6 +156,22 @@ def test_whole_draws_are_what_enclosures_alone_would_draw(
     quick = drawn()
     monkeypatch.setattr(leaves, "_HEAVY", 10**6)  # no weight is that heavy: Arb decides them all
     assert drawn() == quick
+
+
+def test_quantiles_ask_arb_for_nothing_that_was_asked_before(monkeypatch) -> None:
+    """Fails on 0.1 (e301d72), where each draw took over a hundred exponentials from Arb."""
+    asked: list[int] = []
+    ask = enclosures.floor_ceil
+    monkeypatch.setattr(
+        enclosures, "floor_ceil", lambda value, bits: asked.append(bits) or ask(value, bits)
+    )
+    x = np.random.default_rng(0).lognormal(10, 1, 1000)
+    options = {"bounds": (0, 200_000), "epsilon": 1}
+    kng.quantile(x, [0.25, 0.5, 0.75], **options)
+    asked.clear()
+    for seed in range(10):
+        kng.quantile(x, [0.25, 0.5, 0.75], random_state=seed, **options)
+    assert len(asked) < 10, "only a word within the margin, or a coarse leaf, needs Arb"
 
 
 def test_quotients_of_whole_numbers_are_rounded_once() -> None:
