@@ -62,12 +62,14 @@ class Order:
                 f"The order sampler draws one coordinate; this problem has {plan.domain.dim}. "
                 "For the mean of several columns use mechanism='k-norm'."
             )
+        paid = smoothing(plan.domain.points, plan.epsilon, _MISS)
+        _cuts(plan.domain.points, paid.depth, _SPACING)  # kept for the draw
         return plan.certified(
             Certificate(
                 self.name,
                 Guarantee.EXACT,
                 (Assumption.RANDOM_BITS, Assumption.UNSEEN_CLOCK),
-                smoothing(plan.domain.points, plan.epsilon, _MISS),
+                paid,
             )
         )
 
