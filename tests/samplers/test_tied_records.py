@@ -113,3 +113,22 @@ def test_a_draw_takes_few_boxes(case, monkeypatch):
         quantile=tau, epsilon=1, bounds_X=bounds_X, bounds_y=bounds_y, random_state=1
     ).fit(X, y)
     assert 0 < made[0] <= most, made
+
+
+def test_bounds_that_are_far_too_wide_take_few_boxes(monkeypatch):
+    """On e301d72 attempts waited for a certificate, and boxes were halved for 94 s."""
+    made, original = [], branch_and_bound.accepted_of
+
+    def counted(plan, covers, bits, late):
+        accepted = original(plan, covers, bits, late)
+        made.append(sum(cover.boxes.made for cover in covers))
+        return accepted
+
+    monkeypatch.setattr(branch_and_bound, "accepted_of", counted)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (10_000, 3))
+    y = X.sum(axis=1) + 0.3 * rng.normal(size=len(X))
+    kng.QuantileRegressor(
+        quantile=0.5, epsilon=1, bounds_X=(-100, 100), bounds_y=(-300, 300), random_state=1
+    ).fit(X, y)
+    assert 0 < made[0] <= 2**14, made

@@ -7,9 +7,9 @@ The domain is cut into boxes of lattice points with bounds on the exponent over 
 
 which certifies that an attempt of `kng.samplers.leaves` is accepted with probability alpha or more.
 alpha is public and the same for every dataset. A public number of attempts is made under it, and
-the smoothing lemma gives exactly epsilon. If it is not reached at a public number of boxes, no
-more boxes are made: attempts go on under those that there are, until one is accepted, which has
-the same law. The proof, "It ends", says why one is.
+the smoothing lemma gives exactly epsilon. From a public number of boxes on attempts are made
+without it, too, and at another no more boxes are made: attempts go on until one is accepted, which
+has the same law. The proof, "It ends", says why one is.
 
 Points of a box are known by their box alone, and all boxes with as many points and the same bound
 are alike. So a draw takes a class of boxes, a box of it, and a point of that, all exactly.
@@ -47,9 +47,9 @@ _MOST = 5
 # Certified probability that an attempt is accepted. A formal bound: boxes are halved until an
 # attempt succeeds, and that is long before.
 ALPHA = Fraction(1, 2**128)
-# Boxes of a cover at the first turn, at the turn at which more covers join, and at most, in half a
-# gigabyte; attempts of a turn for each box.
-_BOXES, _LATE, _MANY, _TRIES = 2**8, 2**14, 2**20, 2
+# Boxes of a cover at the first turn, and at most, in half a gigabyte; attempts of a turn for each
+# box.
+_BOXES, _MANY, _TRIES = 2**8, 2**20, 2
 # Attempts that are decided together, at first and at most.
 _FEWEST, _LARGEST = 2**7, 2**13
 # Bounds on exponents are rounded outwards to this grid, so that few exponentials are needed.
@@ -169,18 +169,18 @@ def accepted_of(
     other; attempts are made with the tightest cover. An attempt draws from the stated law, if it is
     accepted, whatever the boxes are; how many of them there are is a matter of time only.
 
-    Attempts count once they are accepted with probability ALPHA or more. They are also made without
-    that when there are as many boxes as there may be; then they go on until one is accepted.
+    Attempts count if they are accepted with probability ALPHA or more, for certain. Others are made
+    when there are many boxes, and they go on until one is accepted.
     """
-    left, boxes = plan.smoothing.attempts, _BOXES
+    left, boxes, many = plan.smoothing.attempts, _BOXES, min(late_of(plan.domain.dim), _MANY)
     while left:
-        if boxes == _LATE:
+        if boxes == many:
             covers = [*covers, *(make() for make in late)]
         for cover in covers:
             cover.refine(boxes)
         envelope = BoxEnvelope(plan, min(covers, key=log_envelope))
         certified = envelope.certifies(ALPHA)
-        if certified or boxes == _MANY:
+        if certified or boxes >= many:
             turn = min(left, _TRIES * boxes)
             accepted = envelope.first_of(turn, bits)
             if accepted is not None:
@@ -188,6 +188,14 @@ def accepted_of(
             left -= turn if certified else 0
         boxes = min(2 * boxes, _MANY)
     return None
+
+
+def late_of(dim: int) -> int:
+    """Return from how many boxes on attempts need no certificate, and more covers join.
+
+    A public number. Ordinary records have a certificate, or an answer, by then.
+    """
+    return 1 << max(12, 4 + 2 * dim)
 
 
 def log_envelope(cover: Covering) -> float:
