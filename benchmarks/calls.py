@@ -37,9 +37,7 @@ class Case:
 
 
 def _text(value: Any) -> str:
-    return (
-        f'"{value}"' if isinstance(value, str) else str(value).replace("(", "[").replace(")", "]")
-    )
+    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _plane(X: Array, errors: float = 0.5) -> Array:
