@@ -35,7 +35,7 @@ from kng.core.protocols import (
     Sampler,
     Source,
 )
-from kng.core.regression import CoefficientPlan, PerturbedPlan, Plan
+from kng.core.regression import AdaptivePlan, CoefficientPlan, FitPlan, PerturbedPlan, Plan
 from kng.core.released import Fact, Release
 from kng.core.version import __version__
 from kng.samplers.noise import Noise
@@ -62,6 +62,14 @@ class Answer:
     details: Mapping[str, Fact]
     finish: Finish
     units: AffineMap | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Plans that are read together; a later stage may depend on what the earlier ones drew."""
+
+    plans: Sequence[Plan]
+    source: Source
 
 
 P = TypeVar("P", bound=Plan)
@@ -104,7 +112,7 @@ def _samplers(plan: Plan) -> dict[str, Sampler]:
             serving = _plane_samplers()
         case DensityPlan():
             serving = (Order(),)
-        case PerturbedPlan() | CoefficientPlan():
+        case CoefficientPlan() | PerturbedPlan() | AdaptivePlan():
             serving = _regression_samplers(plan)
     return {sampler.name: sampler for sampler in serving}
 
@@ -124,7 +132,7 @@ def _curved_samplers() -> tuple[Sampler, ...]:
     return (BranchAndBound(), Slices())
 
 
-def _regression_samplers(plan: CoefficientPlan | PerturbedPlan) -> tuple[Sampler, ...]:
+def _regression_samplers(plan: FitPlan) -> tuple[Sampler, ...]:
     # Imported here: SciPy takes longer to load than a median takes to draw.
     from kng.samplers.affine import Affine
     from kng.samplers.chains.hit_and_run import HitAndRun
@@ -132,31 +140,30 @@ def _regression_samplers(plan: CoefficientPlan | PerturbedPlan) -> tuple[Sampler
     from kng.samplers.gaussian import Gaussian
     from kng.samplers.perturbed import Perturbed
 
-    if isinstance(plan, PerturbedPlan):
+    if not isinstance(plan, CoefficientPlan):
         return (Perturbed(),)
     certified_one = Affine() if plan.score == "gradient" else Gaussian()
     return (certified_one, HitAndRun(), Metropolis())
 
 
-def release(
-    plans: Sequence[Plan], answer: Answer, source: Source, ledger: Ledger | None, bits: Bits
-) -> Release:
+def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits: Bits) -> Release:
     """Spend the plans' epsilon once and return one private answer.
 
     Paper    Theorem 3.1, through the plans.
     Privacy  Charge first, read second, draw third. docs/proofs/corridor.md.
     Cost     The passes that the loss asks for, and milliseconds.
     """
+    plans = [plan for stage in stages for plan in stage.plans]
     certificate = _certificate(plans, bits)
     event = event_of(plans, plans[0].problem.unit, certificate.guarantee)
     parameters = _parameters(plans, answer)
-    samplers = [_sampler(plan) for plan in plans]
+    samplers = [[_sampler(plan) for plan in stage.plans] for stage in stages]
     for loss in {type(plan.problem.loss): plan.problem.loss for plan in plans}.values():
         if isinstance(loss, PreparedLoss):
             loss.prepare()
     charge = None if ledger is None else ledger.reserve(event, parameters=parameters)
     with private_zone():
-        integers = answer.lattice.clamp(answer.finish(_draw(plans, samplers, source, bits)))
+        integers = answer.lattice.clamp(answer.finish(_draw(stages, samplers, bits)))
         result = Release(
             statistic=answer.statistic,
             integers=integers,
@@ -186,14 +193,19 @@ def _settle(ledger: Ledger, charge: Charge, result: Release) -> None:
 
 
 def _certificate(plans: Sequence[Plan], bits: Bits) -> Certificate:
-    """Return what the samplers promise; seeded bits turn any promise into a simulation."""
-    certificate = plans[0].certificate
-    if certificate is None or any(plan.certificate is None for plan in plans):
+    """Return what the samplers promise together; seeded bits turn any promise into a simulation.
+
+    The guarantee is the weakest of them, the sampler is the one that draws last.
+    """
+    promises = [plan.certificate for plan in plans if plan.certificate is not None]
+    if len(promises) < len(plans):
         raise IncompatibleParts("A plan must be certified by a sampler before it is released.")
-    if not bits.seeded:
-        return certificate
-    rest = tuple(a for a in certificate.assumptions if a is not Assumption.RANDOM_BITS)
-    return Certificate(certificate.sampler, Guarantee.SIMULATION, (Assumption.SEEDED, *rest))
+    assumed = list(dict.fromkeys(a for promise in promises for a in promise.assumptions))
+    guarantee = max((promise.guarantee for promise in promises), key=list(Guarantee).index)
+    if bits.seeded:
+        rest = (a for a in assumed if a is not Assumption.RANDOM_BITS)
+        guarantee, assumed = Guarantee.SIMULATION, [Assumption.SEEDED, *rest]
+    return Certificate(promises[-1].sampler, guarantee, tuple(assumed))
 
 
 def _sampler(plan: Plan) -> Sampler:
@@ -205,15 +217,24 @@ def _sampler(plan: Plan) -> Sampler:
 
 
 def _draw(
-    plans: Sequence[Plan], samplers: Sequence[Sampler], source: Source, bits: Bits
+    stages: Sequence[Stage], samplers: Sequence[Sequence[Sampler]], bits: Bits
 ) -> list[Point]:
-    """Read the records for all plans at once, then draw from each."""
+    """Stage by stage, read the records for all plans at once, then draw from each."""
     drawn: list[Point] = []
-    for plan, sampler, field in zip(plans, samplers, _read(plans, source), strict=True):
+    for stage, serving in zip(stages, samplers, strict=True):
         # A later plan may depend on what an earlier one drew, which is as public as its release.
-        known = plan.given(drawn) if isinstance(plan, DensityPlan) else plan
-        drawn.append(_draw_one(known, sampler, field, bits))
+        plans = [_after(plan, drawn) for plan in stage.plans]
+        for plan, sampler, field in zip(plans, serving, _read(plans, stage.source), strict=True):
+            known = plan.given(drawn) if isinstance(plan, DensityPlan) else plan
+            drawn.append(_draw_one(known, sampler, field, bits))
     return drawn
+
+
+def _after(plan: Plan, drawn: Sequence[Point]) -> Plan:
+    """Return a plan once the stages before it are drawn."""
+    if drawn and isinstance(plan, DensityPlan | AdaptivePlan):
+        return plan.after(drawn)
+    return plan
 
 
 def _read(plans: Sequence[Plan], source: Source) -> list[Any]:
@@ -230,6 +251,8 @@ def _read(plans: Sequence[Plan], source: Source) -> list[Any]:
             return [loss.read_affine(source, first.problem.design)]
         case PerturbedPlan():
             return [loss.read_smooth(source, first.problem.design)]
+        case AdaptivePlan():
+            raise AssertionError("an adaptive plan is read as what earlier draws make of it")
 
 
 def _draw_one(plan: Plan, sampler: Sampler, field: Any, bits: Bits) -> Point:
@@ -246,7 +269,7 @@ def _parameters(plans: Sequence[Plan], answer: Answer) -> str:
     return json.dumps(
         {
             "statistic": answer.statistic,
-            "mechanism": plans[0].mechanism,
+            "mechanism": plans[-1].mechanism,
             "low": [str(low) for low in answer.bounds.low],
             "high": [str(high) for high in answer.bounds.high],
             "columns": answer.bounds.columns,

@@ -11,10 +11,12 @@ import kng
 # Every way to draw coefficients, by what a caller would write.
 WAYS: dict[str, tuple[type, dict[str, Any]]] = {
     "linear": (kng.LinearRegression, {}),
+    "linear kng": (kng.LinearRegression, {"mechanism": "kng"}),
     "linear ball kng": (kng.LinearRegression, {"coef_bound": 3, "mechanism": "kng"}),
     "linear exponential": (kng.LinearRegression, {"coef_bound": 3, "mechanism": "exponential"}),
     "linear objective": (kng.LinearRegression, {"coef_bound": 3, "mechanism": "objective"}),
     "huber": (kng.HuberRegressor, {"threshold": 0.5}),
+    "huber auto": (kng.HuberRegressor, {"threshold": "auto"}),
     "huber ball": (kng.HuberRegressor, {"threshold": 0.5, "coef_bound": 3}),
     "quantile": (kng.QuantileRegressor, {}),
     "quantile exponential": (kng.QuantileRegressor, {"mechanism": "exponential"}),

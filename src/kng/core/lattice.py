@@ -64,6 +64,10 @@ class Lattice:
             (-radius,) * len(half), tuple(radius / k for k in half), tuple(2 * k for k in half)
         )
 
+    def beside(self, other: Lattice) -> Lattice:
+        """Return the lattice of points of both, one after the other."""
+        return Lattice(self.origin + other.origin, self.step + other.step, self.last + other.last)
+
     def scaled(self, factor: Fraction) -> Lattice:
         """Return the same points in other units: each times a factor."""
         return Lattice(
@@ -88,6 +92,10 @@ class AffineMap:
             sum((m * v for m, v in zip(row, vector, strict=True) if m), start)
             for row, start in zip(self.matrix, self.offset, strict=True)
         )
+
+    def ignoring(self, further: int) -> AffineMap:
+        """Return the map that leaves so many further coordinates alone."""
+        return AffineMap(tuple(row + (Fraction(0),) * further for row in self.matrix), self.offset)
 
     def inverse(self, values: Sequence[Fraction]) -> tuple[Fraction, ...]:
         """Return what is mapped to ``values``, if the matrix is triangular with no 0 within it."""

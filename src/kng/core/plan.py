@@ -18,7 +18,7 @@ from typing import Literal, Protocol, Self
 from kng.core.errors import IncompatibleParts
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, PrivacyUnit
 from kng.core.problem import Problem
-from kng.core.protocols import PlaneDomain, Point, Sensitivity, SteppedDomain
+from kng.core.protocols import PlaneDomain, Point, Sensitivity, SteppedDomain, SteppedLoss
 from kng.core.smoothing import EXTRA_RANGE, Smoothing
 
 
@@ -53,6 +53,12 @@ class DensityPlan:
     def certified(self, certificate: Certificate) -> Self:
         """Return the plan with a sampler's promise."""
         return replace(self, certificate=certificate)
+
+    def after(self, drawn: Sequence[Point]) -> Self:
+        """Return the plan once earlier stages of the same release are drawn."""
+        if not isinstance(self.problem.loss, SteppedLoss):
+            return self
+        return replace(self, problem=replace(self.problem, loss=self.problem.loss.given(drawn)))
 
     def given(self, drawn: Sequence[Point]) -> Self:
         """Return the plan once earlier points of the same release are drawn."""
@@ -138,7 +144,7 @@ def event_of(plans: Sequence[Spending], unit: PrivacyUnit, guarantee: Guarantee)
     return PrivacyEvent(
         epsilon=sum((plan.epsilon for plan in plans), Fraction(0)),
         width=sum((plan.width for plan in plans), Fraction(0)),
-        mechanism=plans[0].mechanism,
+        mechanism=plans[-1].mechanism,
         neighbours=unit.neighbours.name,
         records_per_person=unit.records_per_person,
         guarantee=guarantee,

@@ -60,15 +60,23 @@ class Selection(Protocol):
         ...
 
 
-class Source(Protocol):
-    """Records behind a public encoding. Every method may be called again."""
-
-    def count(self) -> int:
-        """Return the number of records; forbidden before the charge under add-remove."""
-        ...
+class Records(Protocol):
+    """Records that can be summed up and selected. Every method may be called again."""
 
     def reduce(self, kernel: Kernel[State]) -> State:
         """Run a kernel over all records."""
+        ...
+
+    def collect(self, selection: Selection, limit: int) -> Rows:
+        """Bring home the selected rows, at most ``limit`` of them, in the order they stand in."""
+        ...
+
+
+class Source(Records, Protocol):
+    """Records behind a public encoding."""
+
+    def count(self) -> int:
+        """Return the number of records; forbidden before the charge under add-remove."""
         ...
 
     def prepare_sums(self, records: int) -> None:
@@ -77,10 +85,6 @@ class Source(Protocol):
 
     def sums(self) -> tuple[int, Point]:
         """Return the number of records and the exact sum of each column."""
-        ...
-
-    def collect(self, selection: Selection, limit: int) -> Rows:
-        """Bring home the selected rows, at most ``limit`` of them, in the order they stand in."""
         ...
 
 
@@ -168,6 +172,15 @@ class SteppedDomain(Domain, Protocol):
 
     def given(self, drawn: Sequence[Point]) -> Domain:
         """Return the domain once the earlier points are drawn."""
+        ...
+
+
+@runtime_checkable
+class SteppedLoss(Protocol):
+    """A loss that depends on what an earlier stage of the same release has drawn."""
+
+    def given(self, drawn: Sequence[Point]) -> Any:
+        """Return the loss once the earlier points are drawn."""
         ...
 
 

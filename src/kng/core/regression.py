@@ -16,7 +16,7 @@ from kng.core.design import Design
 from kng.core.lattice import Lattice
 from kng.core.plan import Certificate, DensityPlan, NoisePlan
 from kng.core.privacy import Neighbours, PrivacyUnit
-from kng.core.protocols import Domain, Norm, Source
+from kng.core.protocols import Domain, Norm, Point, Source
 
 Theta = tuple[Fraction, ...]
 Vector = NDArray[np.float64]
@@ -67,6 +67,10 @@ class BallDomain(Domain, Protocol):
     @property
     def radius(self) -> Fraction:
         """Bound on the sum of absolute coefficients."""
+        ...
+
+    def scaled(self, factor: Fraction) -> BallDomain:
+        """Return the same ball in other units: its radius times a factor."""
         ...
 
 
@@ -286,6 +290,37 @@ class PerturbedPlan:
         return 2 * self.epsilon
 
 
+@dataclass(frozen=True, slots=True)
+class AdaptivePlan:
+    """Objective perturbation whose constants depend on what earlier stages have drawn.
+
+    ``then`` turns these points into a plan. It is arithmetic on numbers that are as public as the
+    release, each plan is private with this epsilon whatever they are, and their lattices have the
+    same whole numbers; so the release is fixed before the charge up to its value.
+    """
+
+    problem: Regression
+    epsilon: Fraction
+    mechanism: str
+    lattice: Lattice
+    then: Callable[[Sequence[Point]], PerturbedPlan]
+    certificate: Certificate | None = None
+
+    def certified(self, certificate: Certificate) -> Self:
+        """Return the plan with a sampler's promise."""
+        return replace(self, certificate=certificate)
+
+    def after(self, drawn: Sequence[Point]) -> PerturbedPlan:
+        """Return the plan once earlier stages are drawn."""
+        plan = self.then(drawn)
+        return plan if self.certificate is None else plan.certified(self.certificate)
+
+    @property
+    def width(self) -> Fraction:
+        """Range of the privacy loss."""
+        return 2 * self.epsilon
+
+
 # Plans for coefficients in standardised units, which have a lattice of their own.
-FitPlan = CoefficientPlan | PerturbedPlan
-Plan = DensityPlan | NoisePlan | CoefficientPlan | PerturbedPlan
+FitPlan = CoefficientPlan | PerturbedPlan | AdaptivePlan
+Plan = DensityPlan | NoisePlan | FitPlan

@@ -69,6 +69,15 @@ class Release:
         return numbers[0] if self.scalar else np.array(numbers)
 
     @property
+    def also(self) -> dict[str, float]:
+        """What was released beside the value, by name: the threshold of a regression, say."""
+        names = self.details.get("also released", ())
+        if isinstance(names, str):
+            return {}
+        numbers = self.lattice.units(self.integers)[len(self.integers) - len(names) :]
+        return {name: float(number) for name, number in zip(names, numbers, strict=True)}
+
+    @property
     def epsilon(self) -> float:
         """What the release cost."""
         return float(self.event.epsilon)
@@ -95,6 +104,7 @@ class Release:
                 "format": _FORMAT,
                 "statistic": self.statistic,
                 "value": np.asarray(self.value).tolist(),
+                **({"also": self.also} if self.also else {}),
                 "integers": list(self.integers),
                 "lattice": {
                     "origin": _texts(self.lattice.origin),
@@ -195,7 +205,8 @@ class Release:
         sizes = {len(self.integers), *(len(part) for part in (self.lattice.origin,))}
         sizes |= {len(self.lattice.step), len(self.lattice.last)}
         columns = self.bounds.columns
-        fits = len(sizes) == 1 and (columns is None or len(columns) == len(self.bounds))
+        fits = len(sizes) == 1 and len(self.details.get("also released", ())) <= len(self.integers)
+        fits = fits and (columns is None or len(columns) == len(self.bounds))
         inside = self.lattice.clamp(self.integers) == self.integers if fits else False
         single = len(self.exact_value) == 1 if fits else False
         # Coefficients live on a standardised lattice: without the map they would be misread.
@@ -217,10 +228,15 @@ class Release:
             ("guarantee", f"{self.guarantee.value}  ({_TIERS[self.guarantee]})"),
             ("method", f"{self._method()} ({self.sampler} sampler)"),
             ("bounds", self._bounds()),
-            *(_row(label, fact) for label, fact in self.details.items()),
+            *(self._row(label, fact) for label, fact in self.details.items()),
             *(("assumption", f"{a.meaning} ({a.value})") for a in self.assumptions),
             ("version", f"kng {self.version}"),
         ]
+
+    def _row(self, label: str, fact: Fact) -> tuple[str, str]:
+        if label != "also released":
+            return _row(label, fact)
+        return label, ", ".join(f"{name} {value:.10g}" for name, value in self.also.items())
 
     def _method(self) -> str:
         return _METHODS.get(self.mechanism, f"{self.mechanism} mechanism")

@@ -2,7 +2,7 @@
 
 from kng.data.csv import CsvSource, header_of
 from kng.data.memory import MemorySource, covariates_of
-from kng.data.source import file_of, open_columns, open_regression, open_source
+from kng.data.source import file_of, open_columns, open_regression, open_response, open_source
 
 __all__ = [
     "CsvSource",
@@ -12,5 +12,6 @@ __all__ = [
     "header_of",
     "open_columns",
     "open_regression",
+    "open_response",
     "open_source",
 ]

@@ -31,6 +31,11 @@ def open_regression(X: Any, y: Any, encoding: Encoding) -> Source:
     return MemorySource.regression(X, y, encoding)
 
 
+def open_response(y: Any, encoding: Encoding) -> Source:
+    """Return a source over a response alone; checks its shape and reads no record."""
+    return MemorySource.of(y, encoding)
+
+
 def open_columns(path: str | Path, columns: Sequence[str], encoding: Encoding) -> Source:
     """Return a source over named columns of a CSV file, in the order of the encoding.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from kng.core.errors import SpecError
@@ -30,3 +30,7 @@ class L1Ball:
     def proper(self) -> bool:
         """A ball has finite volume."""
         return True
+
+    def scaled(self, factor: Fraction) -> L1Ball:
+        """Return the same ball in other units: its radius times a factor."""
+        return replace(self, radius=factor * self.radius)

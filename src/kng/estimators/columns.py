@@ -8,10 +8,18 @@ from dataclasses import dataclass
 from kng.core.encoding import Encoding
 from kng.core.protocols import Source
 
-# Opens a table as a source over its covariates and, last, its response.
+# Opens columns as a source.
 Opening = Callable[[Encoding], Source]
 # Finds out what columns there are, and how to open them.
-Look = Callable[[], tuple["Columns", Opening]]
+Look = Callable[[], tuple["Columns", "Openings"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Openings:
+    """How to open covariates and, last, the response; and the response alone."""
+
+    table: Opening
+    response: Opening
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kng.core.errors import SpecError
 from kng.data import open_columns
-from kng.estimators.columns import Columns, Opening
+from kng.estimators.columns import Columns, Openings
 from kng.estimators.regression import PrivateRegressor
 
 
@@ -40,8 +40,9 @@ def fit_file(
 
 def _in_file(
     model: PrivateRegressor, path: str | Path, names: tuple[str, ...], target: str
-) -> tuple[Columns, Opening]:
+) -> tuple[Columns, Openings]:
     """Take the columns by name; whether the file has them is seen when it is opened."""
     model.n_features_in_, model.feature_names_in_ = len(names), np.array(names, dtype=object)
     columns = Columns(len(names), names, target)
-    return columns, partial(open_columns, path, (*names, target))
+    table = partial(open_columns, path, (*names, target))
+    return columns, Openings(table, partial(open_columns, path, (target,)))

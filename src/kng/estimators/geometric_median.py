@@ -18,7 +18,7 @@ from kng.estimators.request import details, one_of, request_of
 from kng.losses import GeometricMedian
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L2
-from kng.release import Answer, certified, release
+from kng.release import Answer, Stage, certified, release
 
 # Steps along the widest column if no granularity is given: at least 2**24, and fewer than 2**25,
 # up to which squared distances are exact. No column may have fewer than 2**8 of them.
@@ -115,7 +115,7 @@ def geometric_median(
     plan = certified(weigh.plan(problem, ask.epsilon), sampler)
     facts = {"unit of distance": listed(show(v) for v in units), **details(records, unit)}
     answer = Answer("geometric median", lattice, False, box, facts, lambda drawn: drawn[0])
-    return release([plan], answer, source, ask.ledger, ask.bits)
+    return release([Stage([plan], source)], answer, ask.ledger, ask.bits)
 
 
 def _each_column(box: Bounds, data: Any) -> Bounds:

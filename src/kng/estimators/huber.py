@@ -13,12 +13,12 @@ from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.lattice import Lattice, power_of_two_below
+from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
-from kng.core.protocols import Domain, Source
-from kng.core.regression import FitPlan, Regression
 from kng.core.released import Fact
-from kng.domains import Box, L1Ball, WholeSpace
-from kng.estimators.columns import Columns, Look
+from kng.domains import Box
+from kng.estimators.columns import Columns, Look, Opening
+from kng.estimators.fit import Fit
 from kng.estimators.regression import (
     PrivateRegressor,
     centre_of,
@@ -26,12 +26,15 @@ from kng.estimators.regression import (
     norm_of,
     resolved,
     response_bounds,
+    response_range,
 )
 from kng.estimators.request import Request, details, one_of
-from kng.losses import Huber, HuberPlane
+from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
+from kng.losses import HuberPlane
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
+from kng.mechanisms.scaled import Bent
 from kng.norms import LInf
-from kng.release import Answer, certified, release
+from kng.release import Answer, Stage, certified, release
 
 # The response is read in steps of 2**-20 thresholds or less, up to 2**20 thresholds from its
 # middle: no bound in practice, and none that the sensitivity of the gradient knows of.
@@ -46,6 +49,8 @@ _SMALLEST, _LARGEST = Fraction(1, 10**290), 10**290
 _DRAWING = ("branch-and-bound", "hit-and-run")
 # Coefficients that are drawn in seconds.
 _DRAWN = 4
+# The outermost quantile of |y - centre| that a robust threshold looks at.
+_WIDEST = Fraction(7, 8)
 
 
 class HuberRegressor(PrivateRegressor):
@@ -63,18 +68,22 @@ class HuberRegressor(PrivateRegressor):
     ----------
     epsilon : number
         Privacy budget of one fit.
-    threshold : number
-        Residuals beyond it count linearly; in the units of y. The spread of the residuals is a
-        good value, and a factor of two either way costs little.
+    threshold : number or "auto"
+        Residuals larger than this get less weight; in the units of y. Use about the typical size of
+        a residual: a factor of two either way costs little. "auto" takes three quarters of a
+        private standard deviation of the response, which a tenth of epsilon buys (more where
+        records are few); it needs bounds_y.
     bounds_X : (low, high), numbers or one array per end, or {column: (low, high)}
         Public range of each covariate. Records outside are clipped.
     bounds_y : (low, high), optional
-        Only their middle is used, as the point that coefficients are drawn towards; 0 without them
-        or without an intercept.
-        Give them where y lies many thresholds away from 0: the pull towards that point biases the
-        intercept, by more the farther y is, and the prediction at the middle of the covariates
-        cannot leave it by more than 1,024 thresholds. Records outside are not clipped, unless they
-        are 2**20 thresholds away. The exponential mechanism needs them, and clips to them.
+        Public range of the response. With threshold="auto" records outside are clipped, and bounds
+        that are far too wide cost little. With a number for the threshold only their middle is
+        used, as the point that coefficients are drawn towards; 0 without them or without an
+        intercept. Give them where y lies many thresholds away from 0: the pull towards that point
+        biases the intercept, by more the farther y is, and the prediction at the middle of the
+        covariates cannot leave it by more than 1,024 thresholds. Records outside are then not
+        clipped, unless they are 2**20 thresholds away. The exponential mechanism needs bounds_y,
+        and clips to them.
     coef_bound : number, optional
         Bound on  sum_j |coef_j| * (half the range of covariate j)  plus the size of the prediction
         at the middle of the covariates, measured from the middle of bounds_y; in the units of y.
@@ -114,6 +123,8 @@ class HuberRegressor(PrivateRegressor):
         Coefficients in the caller's units.
     intercept_ : float
         Prediction where all covariates are 0.
+    threshold_ : float
+        The threshold, in the units of y; a released number where it was drawn.
     release_ : Release
         The receipt; its value is the intercept, if there is one, then the coefficients.
     n_features_in_ : int
@@ -190,6 +201,12 @@ class HuberRegressor(PrivateRegressor):
             self._draw(look)
         else:
             super()._refit(look)
+        if not self._drawn_threshold:
+            self.threshold_ = float(exact(self.threshold, "threshold"))
+
+    @property
+    def _drawn_threshold(self) -> bool:
+        return isinstance(self.threshold, str) and self.threshold == "auto"
 
     def _draw(self, look: Look) -> None:
         """Weigh a box of coefficients and draw from it exactly."""
@@ -203,7 +220,7 @@ class HuberRegressor(PrivateRegressor):
                 f"centre is where the ridge of objective perturbation draws to; mechanism="
                 f"{self.mechanism!r} has no ridge to centre. Use mechanism='objective'."
             )
-        columns, opening = look()
+        columns, openings = look()
         design = self._design(columns)
         resolved(ask.epsilon, None, design)
         if design.dim > _DRAWN and self.sampler != "hit-and-run":
@@ -213,7 +230,7 @@ class HuberRegressor(PrivateRegressor):
                 "the Markov chain sampler='hit-and-run'."
             )
         answers = self._lattice(design)
-        source = opening(design.records)
+        source = openings.table(design.records)
         unit, reach, d = ask.unit(source), answers.last[0] // 2, design.dim
         box = Box((-reach,) * d, (reach,) * d)
         problem = Problem(HuberPlane(design), LInf(), box, design.records, answers, unit)
@@ -227,7 +244,7 @@ class HuberRegressor(PrivateRegressor):
             self._statistic, answers, False, self._public_bounds(columns), facts,
             lambda drawn: tuple(reach + k for k in drawn[0]), design.units,
         )  # fmt: skip
-        self.release_ = release([plan], answer, source, ask.ledger, ask.bits)
+        self.release_ = release([Stage([plan], source)], answer, ask.ledger, ask.bits)
         value = np.atleast_1d(self.release_.value)
         self.intercept_ = float(value[0]) if self.fit_intercept else 0.0
         self.coef_ = value[1:] if self.fit_intercept else value
@@ -259,9 +276,11 @@ class HuberRegressor(PrivateRegressor):
     def _design(self, columns: Columns) -> Design:
         if self.threshold is None:
             raise SpecError(
-                "threshold is missing; state the residual beyond which records count linearly, "
-                "in the units of y. The expected spread of the residuals is a good value."
+                "threshold is missing. Give the residual beyond which records get less weight, in "
+                "the units of y: about the typical size of a residual. threshold='auto' finds one."
             )
+        if self._drawn_threshold:
+            return self._scaled_design(columns)
         threshold = positive(self.threshold, "threshold")
         if not _SMALLEST <= threshold <= _LARGEST:
             raise SpecError(
@@ -284,6 +303,16 @@ class HuberRegressor(PrivateRegressor):
         records = encoded(self._covariates(columns), self._cut(low, high, steps), self._cut)
         return Design(records, bool(self.fit_intercept), threshold)
 
+    def _scaled_design(self, columns: Columns) -> Design:
+        if self.mechanism in ("kng", "exponential"):
+            raise IncompatibleParts(
+                f"threshold='auto' is for objective perturbation; mechanism={self.mechanism!r} "
+                "needs a number. State one, in the units of y."
+            )
+        response = self._cut(*response_range(self.bounds_y), SCALED_RESPONSE_STEPS)
+        records = encoded(self._covariates(columns), response, self._cut)
+        return Design(records, bool(self.fit_intercept))
+
     def _middle(self) -> Fraction:
         """Return the point that predictions are drawn towards; without an intercept they pass 0."""
         if self.bounds_y is None or not self.fit_intercept:
@@ -292,31 +321,40 @@ class HuberRegressor(PrivateRegressor):
         return (low + high) / 2
 
     def _facts(self) -> dict[str, str]:
+        if self._drawn_threshold:
+            return {"estimates": "Huber regression at the threshold", **super()._facts()}
         middle = show(self._middle())
-        response = f"drawn towards {middle}, clipped 2**20 thresholds from it"
+        reach = show(_FINE * exact(self.threshold, "threshold"))
+        response = f"shrunk towards {middle}; values more than {reach} away are clipped"
         if self.mechanism == "exponential":
             response = "clipped to its bounds"
         elif self.centre is not None:
-            response = f"clipped 2**20 thresholds from {middle}"
+            response = f"values more than {reach} away from {middle} are clipped"
         return {
             "threshold": show(exact(self.threshold, "threshold")),
             "response": response,
             **super()._facts(),
         }
 
-    def _plan(
-        self, design: Design, ask: Request, coef_bound: Fraction | None, source: Source
-    ) -> FitPlan:
+    def _planned(
+        self,
+        design: Design,
+        ask: Request,
+        coef_bound: Fraction | None,
+        unit: PrivacyUnit,
+        response: Opening,
+    ) -> Fit:
         if self.sampler in _DRAWING:
             raise IncompatibleParts(
                 f"sampler={self.sampler!r} does not serve objective perturbation, which is noise "
                 "and a solve. It serves mechanism='kng' and 'exponential'; name one of them, or "
                 "leave sampler at 'auto'."
             )
-        domain: Domain = WholeSpace(design.dim)
-        if coef_bound is not None:
-            domain = L1Ball(design.dim, coef_bound / design.half_y)
-        norm, unit = norm_of(self.norm, LInf()), ask.unit(source)
-        problem = Regression(Huber(), norm, domain, design, unit)
-        mechanism = ObjectivePerturbation(centre=centre_of(self.centre, design))
-        return mechanism.plan(problem, ask.epsilon)
+        centre, norm = centre_of(self.centre, design), norm_of(self.norm, LInf())
+        problem = scaled_problem(design, norm, coef_bound, unit)
+        if not self._drawn_threshold:
+            return Fit(ObjectivePerturbation(centre=centre).plan(problem, ask.epsilon))
+        levels = tuple(level for level in LEVELS if level <= _WIDEST)
+        bounds = response_range(self.bounds_y)
+        fit = ScaledFit(problem, bounds, ask.epsilon, lambda _: Bent(), levels, centre)
+        return fit.stages(response)

@@ -8,10 +8,12 @@ from typing import Any, ClassVar, Self
 
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts
-from kng.core.protocols import Domain, Norm, Source
-from kng.core.regression import FitPlan, Regression
+from kng.core.privacy import PrivacyUnit
+from kng.core.protocols import Domain, Norm
+from kng.core.regression import Regression, Theta
 from kng.domains import HeavyTailed, L1Ball
-from kng.estimators.columns import Columns
+from kng.estimators.columns import Columns, Opening
+from kng.estimators.fit import Fit
 from kng.estimators.regression import (
     PrivateRegressor,
     centre_of,
@@ -20,9 +22,10 @@ from kng.estimators.regression import (
     response_range,
 )
 from kng.estimators.request import Request
+from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses import LeastSquares
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
-from kng.mechanisms.objective import noise_error
+from kng.mechanisms.scaled import Clipped
 from kng.norms import CoordinateSup, LInf
 
 _STEPS = 2**16
@@ -31,8 +34,12 @@ _STEPS = 2**16
 class LinearRegression(PrivateRegressor):
     """Linear regression by private least squares.
 
-    One fit is one release: it spends epsilon once and leaves nothing but coefficients. Every
-    argument is public and by keyword.
+    One fit is one release: it spends epsilon once and leaves nothing but coefficients and the
+    threshold at which residuals were clipped. Every argument is public and by keyword.
+
+    By default residuals are clipped at a private scale of the response, which a tenth of epsilon
+    buys (more where records are few): least squares for all but outliers. The noise follows the
+    spread of the response and not its bounds, and the draw is exact.
 
     Parameters
     ----------
@@ -41,27 +48,28 @@ class LinearRegression(PrivateRegressor):
     bounds_X : (low, high), numbers or one array per end, or {column: (low, high)}
         Public range of each covariate. Records outside are clipped.
     bounds_y : (low, high)
-        Public range of the response. The noise is proportional to it.
+        Public range of the response. Records outside are clipped. Bounds that are far too wide cost
+        little, except where a mechanism is named: its noise is proportional to them.
     coef_bound : number, optional
         Bound on  sum_j |coef_j| * (half the range of covariate j)  plus the size of the prediction
         at the middle of the covariates, measured from the middle of bounds_y; in the units of y.
         In standardised units this is the paper's ||theta||_1 <= B with B = coef_bound / (half the
-        range of y). None needs no guess: the sensitivity is the one at theta, and coefficients
-        have a heavy-tailed base measure. Without an intercept read max(|low|, |high|) for half a
-        range, of a covariate or of y, and 0 for the second term.
+        range of y). None needs no guess; with ``mechanism="kng"`` the sensitivity is then the one
+        at theta, and coefficients have a heavy-tailed base measure. Without an intercept read
+        max(|low|, |high|) for half a range, of a covariate or of y, and 0 for the second term.
     centre : array-like, optional
         A public guess of the intercept, if there is one, and the coefficients, in the order of
-        ``release_.value``: an earlier release, or what theory says. The ridge of objective
-        perturbation draws towards it instead of towards 0, and "auto" then takes that
-        mechanism. It needs coef_bound.
+        ``release_.value``: an earlier release, or what theory says. Estimates are drawn towards it
+        instead of towards a flat plane through the middle of the response.
     fit_intercept : bool
         Without it the plane goes through 0; covariates and y are measured from there.
     mechanism : {"auto", "kng", "exponential", "objective"}
-        "auto" takes KNG without coef_bound and, with one, whichever of KNG and objective
-        perturbation has the smaller predicted error.
+        "auto" is objective perturbation with residuals clipped as above. The others weigh squared
+        residuals: "kng" is the paper's, "exponential" and "objective" need coef_bound.
     norm : {"auto", "linf", "l2", "l1"}
-        "auto" is the sup norm in units of each coordinate's sensitivity.
-    sampler : {"auto", "affine", "gaussian", "perturbed", "hit-and-run", "metropolis"}
+        "auto" is the sup norm; for "kng" in units of each coordinate's sensitivity.
+    sampler : {"auto", "perturbed", "affine", "gaussian", "hit-and-run", "metropolis"}
+        "perturbed" draws objective perturbation, "affine" and "gaussian" the other mechanisms.
         "auto" never takes a Markov chain.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
@@ -81,6 +89,8 @@ class LinearRegression(PrivateRegressor):
         Coefficients in the caller's units.
     intercept_ : float
         Prediction where all covariates are 0.
+    threshold_ : float
+        Where residuals were clipped, in the units of y; a released number. Only by default.
     release_ : Release
         The receipt; its value is the intercept, if there is one, then the coefficients.
     n_features_in_ : int
@@ -151,44 +161,60 @@ class LinearRegression(PrivateRegressor):
         return self._fit(partial(self._in_memory, X, y))
 
     def _design(self, columns: Columns) -> Design:
-        response = self._cut(*response_range(self.bounds_y), _STEPS)
+        steps = SCALED_RESPONSE_STEPS if self.mechanism == "auto" else _STEPS
+        response = self._cut(*response_range(self.bounds_y), steps)
         records = encoded(self._covariates(columns), response, self._cut)
         return Design(records, bool(self.fit_intercept))
 
-    def _plan(
-        self, design: Design, ask: Request, coef_bound: Fraction | None, source: Source
-    ) -> FitPlan:
+    def _planned(
+        self,
+        design: Design,
+        ask: Request,
+        coef_bound: Fraction | None,
+        unit: PrivacyUnit,
+        response: Opening,
+    ) -> Fit:
+        centre = centre_of(self.centre, design)
+        if self.mechanism == "auto":
+            return self._scaled(design, ask, coef_bound, unit, centre).stages(response)
         domain: Domain = HeavyTailed(design.dim)
         automatic: Norm = CoordinateSup()
         if coef_bound is not None:
             domain, automatic = L1Ball(design.dim, coef_bound / design.half_y), LInf()
-        norm, unit = norm_of(self.norm, automatic), ask.unit(source)
+        norm = norm_of(self.norm, automatic)
         problem = Regression(LeastSquares(), norm, domain, design, unit)
-        objective = ObjectivePerturbation(centre=centre_of(self.centre, design))
-        mechanism = self.mechanism
-        if objective.centre is not None:
-            if mechanism not in ("auto", "objective"):
-                raise IncompatibleParts(
-                    f"centre is where the ridge of objective perturbation draws to; mechanism="
-                    f"{mechanism!r} has no ridge to centre. Use mechanism='objective'."
-                )
-            mechanism = "objective"
-        if mechanism == "auto":
-            mechanism = "kng" if coef_bound is None else _smaller(objective, problem, ask.epsilon)
-        if mechanism == "kng":
-            return KNG().plan(problem, ask.epsilon)
-        if mechanism == "exponential":
-            if self.norm != "auto":
-                raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
-            return Exponential().plan(problem, ask.epsilon)
-        return objective.plan(problem, ask.epsilon)
+        if self.mechanism == "objective":
+            return Fit(ObjectivePerturbation(centre=centre).plan(problem, ask.epsilon))
+        if centre is not None:
+            raise IncompatibleParts(
+                f"centre is where the ridge of objective perturbation draws to; mechanism="
+                f"{self.mechanism!r} has no ridge to centre. Leave mechanism at 'auto'."
+            )
+        if self.mechanism == "kng":
+            return Fit(KNG().plan(problem, ask.epsilon))
+        if self.norm != "auto":
+            raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
+        return Fit(Exponential().plan(problem, ask.epsilon))
 
+    def _scaled(
+        self,
+        design: Design,
+        ask: Request,
+        coef_bound: Fraction | None,
+        unit: PrivacyUnit,
+        centre: Theta | None,
+    ) -> ScaledFit:
+        """Clip residuals at a private scale."""
+        problem = scaled_problem(design, norm_of(self.norm, LInf()), coef_bound, unit)
 
-def _smaller(objective: ObjectivePerturbation, problem: Regression, epsilon: Fraction) -> str:
-    """Return the mechanism with the smaller predicted error on a ball.
+        def rule(epsilon: Fraction) -> Clipped:
+            return Clipped.of(epsilon, design.dim, unit)
 
-    KNG on a ball has the noise that half of epsilon pays for, and no ridge.
-    """
-    share = objective.plan(problem, epsilon).share
-    tuned = objective.predicted_error(problem, epsilon, share)
-    return "objective" if tuned <= noise_error(problem, epsilon / 2) else "kng"
+        bounds = response_range(self.bounds_y)
+        return ScaledFit(problem, bounds, ask.epsilon, rule, tuple(LEVELS), centre)
+
+    def _facts(self) -> dict[str, str]:
+        facts = super()._facts()
+        if self.mechanism != "auto":
+            return facts
+        return {"estimates": "least squares with residuals clipped at the threshold", **facts}

@@ -21,7 +21,7 @@ from kng.estimators.request import details, one_of, request_of
 from kng.losses import Squared
 from kng.mechanisms import KNG, Exponential, KNorm
 from kng.norms import L1, LInf, WeightedSup
-from kng.release import Answer, Finish, certified, release
+from kng.release import Answer, Finish, Stage, certified, release
 
 # Steps between the bounds if no granularity is given: at least 2**32, because a mean averages
 # rounding away and is never coarser than its noise.
@@ -114,7 +114,7 @@ def mean(
         # What is loaded may depend on a number that is public, never on the records that came.
         source.prepare_sums(unit.neighbours.stated or 0)
     answer = Answer("mean", answers, len(records) == 1, box, details(records, unit), finish)
-    return release([certified(plan, sampler)], answer, source, ask.ledger, ask.bits)
+    return release([Stage([certified(plan, sampler)], source)], answer, ask.ledger, ask.bits)
 
 
 def _on_the_sum(

@@ -26,7 +26,7 @@ from kng.estimators.request import Request, details, one_of, request_of
 from kng.losses import Pinball
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
-from kng.release import Answer, certified, release
+from kng.release import Answer, Stage, certified, release
 
 # Steps between the bounds if no granularity is given: at least 2**20. A quantile wants them no
 # finer than needed, so that tied records stand out against the points between them.
@@ -212,7 +212,7 @@ def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Relea
 
     answers = Lattice(line.origin * len(taus), line.step * len(taus), line.last * len(taus))
     answer = Answer(name, answers, not _several(q), records.bounds, facts, in_order)
-    return release(plans, answer, source, ask.ledger, ask.bits)
+    return release([Stage(plans, source)], answer, ask.ledger, ask.bits)
 
 
 @lru_cache(maxsize=64)

@@ -32,7 +32,7 @@ from kng.estimators.request import details, one_of
 from kng.losses import QuantilePlane
 from kng.mechanisms import KNG, Exponential
 from kng.norms import InterceptSup, LInf
-from kng.release import Answer, certified, release
+from kng.release import Answer, Stage, certified, release
 
 # The response is read in 2**24 steps, and coefficients are released in steps of 2**-31 of their
 # bound, but not below 2**-33 half ranges of y: far below the noise, fine enough to split a heap,
@@ -172,10 +172,10 @@ class QuantileRegressor(PrivateRegressor):
         ask = self._request()
         one_of("norm", self.norm, ("auto", "linf"))
         taus = self._taus()
-        columns, opening = look()
+        columns, openings = look()
         design = self._design(columns)
         resolved(ask.epsilon, None, design)
-        source = opening(design.records)
+        source = openings.table(design.records)
         share = ask.epsilon / len(taus)
         unit = ask.unit(source)
         order = _outwards(taus)
@@ -201,7 +201,7 @@ class QuantileRegressor(PrivateRegressor):
             finish,
             _repeated(design.units, len(taus)),
         )
-        self.release_ = release(plans, answer, source, ask.ledger, ask.bits)
+        self.release_ = release([Stage(plans, source)], answer, ask.ledger, ask.bits)
         value = np.asarray(self.release_.value).reshape(len(taus), design.dim)
         intercept = value[:, 0] if self.fit_intercept else np.zeros(len(taus))
         slopes = value[:, 1:] if self.fit_intercept else value

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -20,17 +21,17 @@ from kng.core.design import REACH, Column, Design, across, from_zero
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import KngError, SchemaError, SpecError
 from kng.core.exact import exact, positive, show
-from kng.core.privacy import ReplaceOne
+from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.protocols import Norm, Point, Source
-from kng.core.regression import FitPlan
 from kng.core.released import Fact, Release
-from kng.data import covariates_of, open_regression
-from kng.estimators.columns import Columns, Look, Opening
+from kng.data import covariates_of, open_regression, open_response
+from kng.estimators.columns import Columns, Look, Opening, Openings
+from kng.estimators.fit import Fit
 from kng.estimators.request import Request, details, one_of, request_of
 from kng.estimators.shapes import covariates_in, names_in, response_in
 from kng.estimators.unfitted import Unfitted
 from kng.norms import L1, L2, LInf
-from kng.release import Answer, certified, release
+from kng.release import Answer, Stage, certified, release
 
 # Steps between the bounds of a covariate. 2**17 records times squares of 2**17 stay below 2**53,
 # so BLAS adds products exactly; and 2**-16 of a range is far below any statistical error.
@@ -74,6 +75,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ledger: Any
     random_state: Any
     intercept_: Any
+    threshold_: float
 
     _statistic: ClassVar[str]
     _mechanisms: ClassVar[tuple[str, ...]]
@@ -93,12 +95,14 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _refit(self, look: Look) -> None:
         ask = self._request()
         coef_bound = None if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
-        columns, opening = look()
+        columns, openings = look()
         design = self._design(columns)
         resolved(ask.epsilon, coef_bound, design)
-        source = opening(design.records)
-        plan = certified(self._plan(design, ask, coef_bound, source), self.sampler)
-        self.release_ = self._release(columns, design, plan, source, ask)
+        source = openings.table(design.records)
+        unit = ask.unit(source)
+        fit = self._planned(design, ask, coef_bound, unit, openings.response)
+        plan = certified(fit.plan, self.sampler)
+        self.release_ = self._release(columns, design, replace(fit, plan=plan), source, ask)
         value = np.atleast_1d(self.release_.value)
         self.intercept_ = float(value[0]) if self.fit_intercept else 0.0
         self.coef_ = value[1:] if self.fit_intercept else value
@@ -119,12 +123,17 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _design(self, columns: Columns) -> Design:
         raise NotImplementedError
 
-    def _plan(
-        self, design: Design, ask: Request, coef_bound: Fraction | None, source: Source
-    ) -> FitPlan:
+    def _planned(
+        self,
+        design: Design,
+        ask: Request,
+        coef_bound: Fraction | None,
+        unit: PrivacyUnit,
+        response: Opening,
+    ) -> Fit:
         raise NotImplementedError
 
-    def _in_memory(self, X: Any, y: Any) -> tuple[Columns, Opening]:
+    def _in_memory(self, X: Any, y: Any) -> tuple[Columns, Openings]:
         """Look at the shapes of X and y and at the names of columns, and leave the cells alone."""
         X = covariates_in(X, self._declared_width())
         with _our_errors():
@@ -136,26 +145,36 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 f"Found array with 0 feature(s){found}. Give X at least one column, a covariate."
             )
         columns = Columns(self.n_features_in_, names_in(X))
-        return columns, partial(open_regression, X, response_in(y))
+        response = response_in(y)
+        table = partial(open_regression, X, response)
+        return columns, Openings(table, partial(open_response, response))
 
     def _release(
-        self, columns: Columns, design: Design, plan: FitPlan, source: Source, ask: Request
+        self, columns: Columns, design: Design, fit: Fit, source: Source, ask: Request
     ) -> Release:
         facts: dict[str, Fact] = {
             "coefficients": self._coefficients(columns),
             **self._facts(),
-            **details(design.records, plan.problem.unit),
+            **fit.facts,
+            **details(design.records, fit.plan.problem.unit),
         }
+        lattice, units, also = fit.plan.lattice, design.units, fit.also
+        if also is not None:
+            facts["also released"] = also.names
+            lattice, units = lattice.beside(also.lattice), units.ignoring(len(also.names))
+
+        def finish(drawn: Sequence[Point]) -> Point:
+            return drawn[-1] if also is None else drawn[-1] + also.of(drawn)
+
         answer = Answer(
-            self._statistic,
-            plan.lattice,
-            False,
-            self._public_bounds(columns),
-            facts,
-            _first,
-            design.units,
+            self._statistic, lattice, False, self._public_bounds(columns), facts, finish, units
         )
-        return release([plan], answer, source, ask.ledger, ask.bits)
+        result = release([*fit.before, Stage([fit.plan], source)], answer, ask.ledger, ask.bits)
+        if fit.threshold is not None:
+            self.threshold_ = float(fit.threshold)
+        elif "threshold" in result.also:
+            self.threshold_ = result.also["threshold"]
+        return result
 
     def _coefficients(self, columns: Columns) -> tuple[str, ...]:
         """Return what the receipt calls the coefficients, in their order."""
@@ -352,11 +371,6 @@ def resolved(epsilon: Fraction, coef_bound: Fraction | None, design: Design) -> 
                 "bounds_X are so narrow, for this range of the response, that a coefficient "
                 "could exceed 1e300, more than float64 holds. Use other units."
             )
-
-
-def _first(drawn: Any) -> Point:
-    point: Point = drawn[0]
-    return point
 
 
 def norm_of(name: str, automatic: Norm) -> Norm:

@@ -6,6 +6,7 @@ from kng.losses.huber_plane import HuberPlane
 from kng.losses.least_squares import LeastSquares
 from kng.losses.pinball import Pinball
 from kng.losses.quantile_plane import QuantilePlane
+from kng.losses.radius import Radius
 from kng.losses.squared import Squared
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "LeastSquares",
     "Pinball",
     "QuantilePlane",
+    "Radius",
     "Squared",
 ]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.privacy import Neighbours, ReplaceOne
-from kng.core.protocols import Integers, Source
+from kng.core.protocols import Integers, Records
 
 Counts = NDArray[np.int64]
 
@@ -132,7 +132,7 @@ class Wanted:
 
 
 def read_ranks(
-    source: Source, neighbours: Neighbours, first: int, last: int, wanted: Sequence[Wanted]
+    source: Records, neighbours: Neighbours, first: int, last: int, wanted: Sequence[Wanted]
 ) -> list[Ranks]:
     """Read, for each wanted rank, the counts of a window of ``first .. last`` around it."""
     if isinstance(neighbours, ReplaceOne) and neighbours.n <= _SMALL:
@@ -142,7 +142,7 @@ def read_ranks(
     return _read_cells(source, first, last, wanted)
 
 
-def _read_cells(source: Source, first: int, last: int, wanted: Sequence[Wanted]) -> list[Ranks]:
+def _read_cells(source: Records, first: int, last: int, wanted: Sequence[Wanted]) -> list[Ranks]:
     shift = max(0, (last - first + 1).bit_length() - _CELLS.bit_length() + 1)
     kernel = CellCounts(first, last, shift)
     counts = source.reduce(kernel)

@@ -13,7 +13,7 @@ from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.regression import BallDomain, LazyNorm, PerturbedPlan, Regression, SmoothLoss
 
 # Shares of epsilon for the noise that are compared when none is given.
-_SHARES = [Fraction(k, 100) for k in range(20, 100)]
+SHARES = [Fraction(k, 100) for k in range(20, 100)]
 # A larger ridge is as private. Beyond 10 it is the solver's foothold where columns are collinear,
 # 5e-5 of one record's curvature, and may not vanish.
 _MOST = Fraction(10)
@@ -54,7 +54,7 @@ class ObjectivePerturbation:
         bound, d = sensitivity(problem), problem.design.dim
         if self.centre is not None and len(self.centre) != d:
             raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")
-        share = self.share or min(_SHARES, key=self._prediction(problem, epsilon))
+        share = self.share or min(SHARES, key=self._prediction(problem, epsilon))
         lattice, domain = problem.design.lattice, problem.domain
         return PerturbedPlan(
             problem,
@@ -119,10 +119,10 @@ def ridge(problem: Regression, epsilon: Fraction, share: Fraction) -> Fraction:
     bits = 64 + max(0, (rest.denominator // rest.numerator).bit_length())
     with precision(bits + 64):
         low, _ = floor_ceil(ball(rest).expm1(), bits)
-    return _rounded_up(curvature * 2**bits / low)
+    return rounded_up(curvature * 2**bits / low)
 
 
-def _rounded_up(number: Fraction) -> Fraction:
+def rounded_up(number: Fraction) -> Fraction:
     """Return a number of few bits that is not below this one, and above it by 2**-23 at most."""
     shift = _RIDGE_BITS - (number.numerator.bit_length() - number.denominator.bit_length())
     scaled = number * Fraction(2) ** shift

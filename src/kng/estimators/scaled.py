@@ -1,0 +1,208 @@
+"""The stages of a fit whose threshold is private: a centre of y, its spread, then the fit.
+
+A share of epsilon buys the centre and the spread (`kng.core.scale`), the rest the fit
+(`kng.mechanisms.scaled`). How epsilon is split, which quantile measures the spread and whether it
+is measured at all are decided from public facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from kng.core.bounds import Bounds
+from kng.core.design import Design
+from kng.core.encoding import Encoding, encoding_of
+from kng.core.lattice import Lattice
+from kng.core.plan import DensityPlan
+from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.problem import Problem
+from kng.core.protocols import Domain, Norm, Point
+from kng.core.regression import Regression, Theta
+from kng.core.scale import SCALE_STEPS, RadiusGrid, Scale, ScaleRule
+from kng.domains import Box, L1Ball, WholeSpace
+from kng.estimators.columns import Opening
+from kng.estimators.fit import Also, Fit
+from kng.losses import Huber, Pinball, Radius
+from kng.mechanisms import KNG, ScaledPerturbation
+from kng.mechanisms.scaled import Threshold, Unclipped
+from kng.norms import LInf
+from kng.release import Stage, certified
+
+# Steps of y between its bounds: the least threshold has 2**11 of them, and two parts of 16 bits
+# hold a response.
+SCALED_RESPONSE_STEPS = 2**32
+# Below so many records times epsilon a private centre is worse than the middle of the bounds.
+_FEW = 200
+# The share for the scale is what so many records times epsilon pay for, within these.
+_LEAST, _MOST = Fraction(1, 10), Fraction(1, 2)
+# Of that share a third is for the centre: its quantile has the most records on either side.
+_CENTRE = Fraction(1, 3)
+# Quantiles of |y - centre|, each with one over the normal distribution's own in 64ths.
+LEVELS = {
+    Fraction(1, 2): Fraction(95, 64),
+    Fraction(3, 4): Fraction(56, 64),
+    Fraction(7, 8): Fraction(42, 64),
+    Fraction(15, 16): Fraction(34, 64),
+    Fraction(31, 32): Fraction(30, 64),
+}
+# Records beyond the quantile, times its epsilon: exp(-8) for each radius that is too large.
+_BEYOND = 24
+# Where the number of records is private.
+_PRIVATE_COUNT = Fraction(7, 8)
+# Thresholds are whole numbers of these parts of a step of y: 64ths of 64ths.
+_PARTS = 64**2
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledFit:
+    """What a fit with a private threshold is made from; all of it public but the source.
+
+    ``rule`` is the threshold for an epsilon, once it is known what is left for the fit; ``levels``
+    are the quantiles that may measure the spread.
+    """
+
+    problem: Regression
+    bounds: tuple[Fraction, Fraction]
+    epsilon: Fraction
+    rule: Callable[[Fraction], Threshold]
+    levels: tuple[Fraction, ...]
+    centre: Theta | None
+
+    def stages(self, opening: Opening) -> Fit:
+        """Return the fit with its stages; ``opening`` opens the response alone."""
+        if self._few():
+            return self._unscaled()
+        share = self._share()
+        spent = share * self.epsilon
+        records = self._records()
+        source, level = opening(records), self._level(spent)
+        zero = None if self._design.intercept else round(-records.bounds.low[0] / records.step[0])
+        last = records.last[0] if zero is None else max(abs(zero), abs(records.last[0] - zero))
+        grid = RadiusGrid(last)
+        plans = self._draws(records, grid, level, zero, spent)
+        rule = ScaleRule(records, grid, LEVELS[level])
+        threshold = self.rule(self.epsilon - spent)
+
+        def scale(drawn: Sequence[Point]) -> Scale:
+            return rule(drawn[0][0] if zero is None else zero, drawn[len(plans) - 1][0])
+
+        mechanism = ScaledPerturbation(threshold, scale, self.centre)
+        plan = mechanism.plan(self.problem, self.epsilon - spent)
+        before = tuple(Stage([certified(each)], source) for each in plans)
+        also = self._also(records, scale, threshold, zero)
+        return Fit(plan, before, also, None, self._described(share, level, zero))
+
+    @property
+    def _design(self) -> Design:
+        return self.problem.design
+
+    @property
+    def _unit(self) -> PrivacyUnit:
+        return self.problem.unit
+
+    @property
+    def _worth(self) -> Fraction | None:
+        """Number of records times epsilon for one of them, where it is public."""
+        neighbours = self._unit.neighbours
+        if not isinstance(neighbours, ReplaceOne):
+            return None
+        return neighbours.n * self.epsilon / self._unit.records_per_person
+
+    def _few(self) -> bool:
+        return self._worth is not None and self._worth < _FEW
+
+    def _unscaled(self) -> Fit:
+        low, high = self.bounds
+        middle = (low + high) / 2 if self._design.intercept else Fraction(0)
+        farthest = max(high - middle, middle - low)
+        mechanism = ScaledPerturbation(
+            Unclipped(),
+            lambda _: Scale(middle, farthest / 3, farthest, heaped=False),
+            self.centre,
+        )
+        plan = mechanism.plan(self.problem, self.epsilon).after([])
+        facts = {
+            "threshold": "the range of y: records times epsilon are below 200, too few to draw one"
+        }
+        return Fit(plan, (), None, farthest, facts)
+
+    def _share(self) -> Fraction:
+        """Return the share of epsilon for the scale, in whole percents."""
+        if self._worth is None:
+            return _LEAST
+        return min(max(Fraction(ceil(100 * _FEW / self._worth), 100), _LEAST), _MOST)
+
+    def _level(self, spent: Fraction) -> Fraction:
+        """Return the quantile of |y - centre| that measures the spread."""
+        neighbours = self._unit.neighbours
+        if not isinstance(neighbours, ReplaceOne):
+            return _PRIVATE_COUNT
+        worth = neighbours.n * spent / self._unit.records_per_person
+        held = [level for level in self.levels if (1 - level) * worth >= _BEYOND]
+        return max(held, default=min(self.levels))
+
+    def _records(self) -> Encoding:
+        low, high = self.bounds
+        step = (high - low) / SCALE_STEPS
+        return encoding_of(Bounds((low,), (high,)), granularity=step, missing=None, bits=0)
+
+    def _draws(
+        self,
+        records: Encoding,
+        grid: RadiusGrid,
+        level: Fraction,
+        zero: int | None,
+        spent: Fraction,
+    ) -> list[DensityPlan]:
+        """Return the plans for the centre, unless it is 0, and for the radius."""
+        line = records.lattice
+        radii = Lattice((Fraction(0),), (Fraction(1),), (len(grid.radii) - 1,))
+        spread = Problem(
+            Radius(level, grid, zero), LInf(), Box.of(radii), records, radii, self._unit
+        )
+        if zero is not None:
+            return [KNG().plan(spread, spent)]
+        half = Fraction(1, 2)
+        middle = Problem(Pinball(half), LInf(), Box.of(line), records, line, self._unit)
+        centre = _CENTRE * spent
+        return [KNG().plan(middle, centre), KNG().plan(spread, spent - centre)]
+
+    def _also(
+        self,
+        records: Encoding,
+        scale: Callable[[Sequence[Point]], Scale],
+        threshold: Threshold,
+        zero: int | None,
+    ) -> Also:
+        """Release the threshold, and the centre if there is one, in the units of y."""
+        step = records.step[0] / _PARTS
+        lattice = Lattice((Fraction(0),), (step,), (2 * _PARTS * SCALE_STEPS,))
+
+        def size(drawn: Sequence[Point]) -> int:
+            return int(threshold(scale(drawn))[0] / step)
+
+        if zero is not None:
+            return Also(("threshold",), lattice, lambda drawn: (size(drawn),))
+        both = lattice.beside(records.lattice)
+        return Also(("threshold", "median of y"), both, lambda drawn: (size(drawn), drawn[0][0]))
+
+    def _described(self, share: Fraction, level: Fraction, zero: int | None) -> dict[str, str]:
+        what = "the median of y and " if zero is None else ""
+        about = "it" if zero is None else "0"
+        return {
+            "epsilon split": f"{float(share):.0%} for {what}the {float(level):g} quantile of the "
+            f"distance of y from {about}, {float(1 - share):.0%} for the fit",
+        }
+
+
+def scaled_problem(
+    design: Design, norm: Norm, coef_bound: Fraction | None, unit: PrivacyUnit
+) -> Regression:
+    """Return the problem in half ranges of y, on a ball if there is a bound."""
+    domain: Domain = WholeSpace(design.dim)
+    if coef_bound is not None:
+        domain = L1Ball(design.dim, coef_bound / design.half_y)
+    return Regression(Huber(), norm, domain, design, unit)
