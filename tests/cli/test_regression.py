@@ -126,8 +126,10 @@ def test_options_reach_the_receipt(run, bills):
     bounded = run("linear", bills, *words, "--coef-bound", "900", "--mechanism", "objective")
     receipt = json.loads(bounded.out)
     assert (receipt["details"]["coef_bound"], receipt["mechanism"]) == ("900", "objective")
-    normed = json.loads(run("linear", bills, *words, "--norm", "l2").out)
+    normed = json.loads(run("linear", bills, *words, "--norm", "l2", "--mechanism", "kng").out)
     assert normed["sampler"] == "affine"
+    scaled = json.loads(run("huber", bills, *words, "--threshold", "auto").out)
+    assert scaled["guarantee"] == "exact"
     several = run("quantreg", bills, *words, "--quantile", "0.25", "--quantile", "3/4")
     receipt = json.loads(several.out)
     assert receipt["details"]["quantile"] == "0.25, 0.75"

@@ -94,15 +94,17 @@ def receipt(release: kng.Release) -> dict[str, Any]:
     }
     written = json.loads(release.to_json())
     size = np.shape(written.pop("value")), len(written.pop("integers"))
+    size = *size, list(written.pop("also", {}))
     shown = release.rows()[0][1]
+    drawn = dict(release.rows()).get("also released", "\0")
     return {
         "facts": facts,
         "json": written,
         "json keys in order": list(json.loads(release.to_json())),
         "size": size,
-        "text": repr(release).splitlines()[1:],
+        "text": repr(release).replace(drawn, "").splitlines()[1:],
         "first label": repr(release).splitlines()[0].removesuffix(shown),
-        "html": release._repr_html_().replace(f"<b>{shown}</b>", "<b></b>"),
+        "html": release._repr_html_().replace(f"<b>{shown}</b>", "<b></b>").replace(drawn, ""),
         "attributes": sorted(name for name in dir(release) if not name.startswith("__")),
         "epsilon": release.epsilon,
         "guarantee": release.guarantee,

@@ -18,6 +18,7 @@ def receipt(release: kng.Release) -> dict[str, Any]:
     """Return what a release shows, without its value."""
     written = json.loads(release.to_json())
     shown = release.rows()[0][1]
+    drawn = dict(release.rows()).get("also released", "\0")
     return {
         "facts": {
             field.name: getattr(release, field.name)
@@ -25,9 +26,10 @@ def receipt(release: kng.Release) -> dict[str, Any]:
             if field.name != "integers"
         },
         "size": (len(written.pop("value")), len(written.pop("integers"))),
+        "also": list(written.pop("also", {})),
         "json": written,
-        "text": repr(release).replace(shown, "", 1),
-        "html": release._repr_html_().replace(f"<b>{shown}</b>", "<b></b>"),
+        "text": repr(release).replace(shown, "", 1).replace(drawn, ""),
+        "html": release._repr_html_().replace(f"<b>{shown}</b>", "<b></b>").replace(drawn, ""),
     }
 
 
@@ -36,6 +38,8 @@ def attributes(fitted: Any) -> dict[str, Any]:
     held = dict(vars(fitted))
     coef, intercept, release = (held.pop(name) for name in ("coef_", "intercept_", "release_"))
     held.pop("ledger")
+    if release.also:
+        assert held.pop("threshold_") == release.also["threshold"]
     names = held.pop("feature_names_in_", np.array([]))
     return {
         **held,

@@ -111,7 +111,7 @@ CASES = {
     "no epsilon": ({"epsilon": None}, SpecError, "epsilon"),
     "other mechanism": ({"mechanism": "k-norm"}, SpecError, "mechanism"),
     "other sampler": ({"sampler": "order"}, SpecError, "sampler"),
-    "no record": ({"data": np.ones((0, 2))}, SchemaError, "no record"),
+    "no record": ({"data": np.ones((0, 2))}, SchemaError, "The data are empty"),
 }
 
 
