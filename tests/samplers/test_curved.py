@@ -28,9 +28,10 @@ from kng.losses import GeometricMedian
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L2, LInf
 from kng.release import certified
-from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound
+from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound, later
 from kng.samplers.chains.slices import Slices
-from kng.samplers.covers.expansions import SCALARS, expand, width
+from kng.samplers.covers.expansions import FLOOR, SCALARS, expand, width
+from kng.samplers.covers.halving import CERTAIN, ENVELOPE
 
 
 def plan_of(
@@ -203,7 +204,7 @@ def test_expansions_hold_within_their_radius(d, radius):
     none, everywhere = np.empty(0), np.outer([-np.inf, np.inf], np.ones(d))
     expand(
         0, rows, none, 0.0, 1.0, everywhere, centre, radius, np.eye(d), centre, none, 0.0,
-        False, out,
+        False, False, out,
     )  # fmt: skip
     bend, opened, g = out[d + 1], out[d + SCALARS], out[2 * d + SCALARS : 3 * d + SCALARS]
     hessian = out[4 * d + SCALARS :].reshape(d, d)
@@ -252,3 +253,60 @@ def test_the_chain_on_slices_finds_the_same_law(mechanism):
     found = np.array([Slices().draw(plan, field, bits) for _ in range(25)])
     assert np.all(np.abs(found.mean(axis=0) - mean) < 5 * spread / np.sqrt(25))
     assert np.all(found.std(axis=0) > spread / 2)
+
+
+@pytest.mark.parametrize("radius", [1.0, 30.0, 1000.0])
+@pytest.mark.parametrize("data", ["line", "cloud", "one place"])
+def test_floors_along_a_direction_hold_over_a_box(data, radius):
+    rng, d = np.random.default_rng(2), 3
+    rows = {
+        "line": np.outer(np.arange(-200.0, 200.0), np.ones(d)),
+        "cloud": np.rint(100 * rng.normal(size=(300, d))),
+        "one place": np.zeros((50, d)),
+    }[data]
+    shear = np.triu(rng.normal(size=(d, d)), 1) + np.eye(d)
+    out, positive = np.zeros(width(d)), 0
+    for _ in range(40):
+        centre = np.rint(rng.normal(size=d) * radius * rng.choice([0.5, 2.0, 5.0]))
+        half = radius * rng.uniform(0.05, 0.5, d)
+        ball = float(np.sqrt(((np.abs(shear) @ half) ** 2).sum()))
+        everywhere = np.outer([-np.inf, np.inf], np.ones(d))
+        expand(
+            0, rows, np.empty(0), 0.0, 1.0, everywhere, centre, ball, shear, centre, half, 0.0,
+            False, True, out,
+        )  # fmt: skip
+        floor = out[d + FLOOR]
+        positive += floor > 0
+        for _ in range(40):
+            away = centre + shear @ (half * rng.choice([-1.0, 1.0, rng.uniform(-1, 1)], d)) - rows
+            r = np.sqrt((away * away).sum(axis=1))
+            units = away[r > 0] / r[r > 0, None]
+            score = np.linalg.norm(units.sum(axis=0)) - np.count_nonzero(r == 0)
+            assert floor <= max(0.0, score) + 1e-9
+    assert positive > 5
+
+
+def test_boxes_along_a_line_are_bounded_well():
+    """On e301d72 as many boxes certify 10**-189 of the envelope."""
+    plan = plan_of((2**24,) * 4, records=2000)
+    rows = np.rint(np.outer(np.linspace(0.05, 0.95, 2000), np.ones(4)) * 2**24)
+    for make in later(plan, field_of(plan, rows)):
+        cover = make()
+        cover.refine(2**13)
+        assert cover.running[CERTAIN] > 1e-8 * cover.running[ENVELOPE]
+
+
+@pytest.mark.parametrize("case", ["plane", "d = 3", "line"])
+def test_the_cover_that_joins_has_the_same_law(case):
+    plan = plan_of(**CASES[case])
+    field = field_of(plan, cloud(plan.domain.last, 30))
+    gammas = exponents(plan, field)
+    for make in later(plan, field):
+        cover = make()
+        cover.refine(200)
+        envelope = BoxEnvelope(plan, cover)
+        for points, lower, upper in boxes_of(envelope):
+            inside = [k for k in points if k in gammas]
+            assert all(lower <= gammas[k] for k in inside)
+            assert not math.isfinite(upper) or all(gammas[k] <= upper for k in inside)
+        assert p_value(draws(envelope, 1000), law_of(gammas)) > ALARM

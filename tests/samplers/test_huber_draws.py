@@ -212,7 +212,7 @@ def test_expansions_hold_within_their_radius_or_box(radius, shaped, cut):
     for weighs_value in (False, True):
         expand(
             1, field.rows, field.response, field.bend, 1.0, ends, centre, ball, shear, middle,
-            half, 0.0, weighs_value, out,
+            half, 0.0, weighs_value, False, out,
         )  # fmt: skip
         outs, g = out[d + SCALARS : 2 * d + SCALARS], out[2 * d + SCALARS : 3 * d + SCALARS]
         hessian, worst, seen = out[4 * d + SCALARS :].reshape(d, d), 0.0, 0

@@ -178,7 +178,10 @@ def accepted_of(
             covers = [*covers, *(make() for make in late)]
         for cover in covers:
             cover.refine(boxes)
-        envelope = BoxEnvelope(plan, min(covers, key=log_envelope))
+        best = min(covers, key=log_envelope)
+        # Where more covers have joined, the best one goes on alone.
+        covers = [best] if late and boxes >= many else covers
+        envelope = BoxEnvelope(plan, best)
         certified = envelope.certifies(ALPHA)
         if certified or boxes >= many:
             turn = min(left, _TRIES * boxes)
@@ -217,10 +220,12 @@ def later(plan: DensityPlan, field: PlaneField | CurvedField) -> Sequence[Callab
     Boxes along the axes fit a domain that cuts off most of the density.
     """
     loss = plan.problem.loss
-    if not isinstance(loss, CurvedLoss) or loss.shape != "huber":
+    if not isinstance(loss, CurvedLoss):
         return ()
-    rate = plan.exponent(plan.domain.first, Fraction(1))
-    return [lambda: CurvedCover(plan.domain, cast("CurvedField", field), rate, upright)]
+    curved, rate = cast("CurvedField", field), plan.exponent(plan.domain.first, Fraction(1))
+    if loss.shape == "huber":
+        return [lambda: CurvedCover(plan.domain, curved, rate, upright)]
+    return [lambda: CurvedCover(plan.domain, curved, rate, shear_of, 1.0)]
 
 
 class BoxEnvelope:

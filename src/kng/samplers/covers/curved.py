@@ -57,8 +57,8 @@ from kng.samplers.covers.halving import (
 # own.
 USED, OWN, WHOLE = 1, 2, 3
 # Facts: kind of loss, whether its value is weighed, rate, threshold, largest gradient, records, and
-# the steps of a value.
-KIND, WEIGHS_VALUE, RATE, THRESHOLD, MOST, RECORDS, GRAIN, FACTS = 0, 1, 2, 3, 4, 5, 6, 7
+# the steps of a value, and whether records are read twice for a better bound.
+KIND, WEIGHS_VALUE, RATE, THRESHOLD, MOST, RECORDS, GRAIN, SHARP, FACTS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
 
 @compiled("f8(f8[::1], f8, f8, f8, i8)")
@@ -153,8 +153,8 @@ def over_box(facts, x, t, half, reach, shear, frame, slack, found):  # type: ign
     far = math.sqrt(square)
     if far > x[d + RADIUS] * ROUNDING:
         return
+    found[0] = max(found[0], x[d + FLOOR])
     if facts[KIND] != DISTANCE:
-        found[0] = max(found[0], x[d + FLOOR])
         found[1] = min(found[1], x[d + CEILING])
     if facts[WEIGHS_VALUE] > 0:
         value_over_box(facts, x, step, half, reach, shear, slack, far, found)
@@ -365,7 +365,7 @@ def refine(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
                 expand(
                     kind, rows, response, facts[THRESHOLD], facts[GRAIN], ends, centre,
                     math.sqrt(square) * ROUNDING, shear, t, half, slack, facts[WEIGHS_VALUE] > 0,
-                    table[tabled],
+                    facts[SHARP] > 0, table[tabled],
                 )  # fmt: skip
                 whole[box, 2 * d + USED] = tabled
                 tabled += 1

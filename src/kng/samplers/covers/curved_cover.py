@@ -27,6 +27,7 @@ from kng.samplers.covers.curved import (
     MOST,
     RATE,
     RECORDS,
+    SHARP,
     THRESHOLD,
     USED,
     WEIGHS_VALUE,
@@ -55,6 +56,7 @@ class CurvedCover:
         field: CurvedField,
         rate: Fraction,
         shear: Callable[[Array], Array],
+        sharp: float = 0.0,
     ) -> None:
         self._field = field
         n = len(field.rows)
@@ -63,6 +65,7 @@ class CurvedCover:
         self._facts[KIND], self._facts[WEIGHS_VALUE] = self._kind, field.weighed == "value"
         self._facts[RATE], self._facts[THRESHOLD] = float(rate * field.unit), field.bend
         self._facts[RECORDS], self._facts[MOST], self._facts[GRAIN] = n, field.most, field.grain
+        self._facts[SHARP] = sharp
         # Corners that hold every point, while the pilot is not known.
         self._ends = np.outer([-(2.0**60), 2.0**60], np.ones(domain.dim))
         pilot = self._pilot(domain)
@@ -118,7 +121,7 @@ class CurvedCover:
         expand(
             self._kind, self._rows, self._response, self._facts[THRESHOLD], self._facts[GRAIN],
             self._ends, centre, radius, np.eye(len(centre)), centre, np.empty(0), 0.0,
-            self._facts[WEIGHS_VALUE] > 0, out,
+            self._facts[WEIGHS_VALUE] > 0, False, out,
         )  # fmt: skip
         return out
 

@@ -24,7 +24,7 @@ DISTANCE, HUBER = 0, 1
 # Of an expansion: the centre (d), these six, then (d each) OUT, G, the gradient at the centre
 # itself (of G it has open records more, or no chords), and H row by row. VALUE is the summed loss
 # at the centre, OPEN the number of open records, or what they may add to a summed loss of Huber's.
-# FLOOR and CEILING bound the score wherever the expansion holds; distances do without.
+# FLOOR and CEILING bound the score wherever the expansion holds; distances have no CEILING.
 RADIUS, BEND, VALUE, OPEN, FLOOR, CEILING, SCALARS = 0, 1, 2, 3, 4, 5, 6
 
 # Steps of unit vectors, of clipped residuals and of covariates, as in the losses; and what rounding
@@ -44,8 +44,8 @@ def width(d: int) -> int:
     return 4 * d + SCALARS + d * d
 
 
-@compiled("void(f8[:,::1], f8[::1], f8, f8[::1])")
-def expand_distances(rows, centre, radius, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912
+@compiled("void(f8[:,::1], f8[::1], f8, b1, f8[::1])")
+def expand_distances(rows, centre, radius, sharp, out):  # type: ignore[no-untyped-def]  # noqa: PLR0912
     """Sum unit vectors u = x / r and their derivatives (I - uu') / r.
 
     Where r >= 2 radius, the second derivative is at most sqrt(4/3) / (r - radius)^2.
@@ -70,13 +70,25 @@ def expand_distances(rows, centre, radius, out):  # type: ignore[no-untyped-def]
                     part[g + j] += np.trunc(u[j] / r * UNIT)
                 continue
             part[d + VALUE] += r
+            close = 1.0 / r if sharp and r > 0.0 else 0.0
             for j in range(d):
-                u[j] = u[j] / r if r > 0.0 else 0.0
+                if sharp:
+                    u[j] *= close
+                else:
+                    u[j] = u[j] / r if r > 0.0 else 0.0
                 part[a + j] += u[j]
             if r < 2.0 * radius:
                 part[d + OPEN] += 1.0
                 continue
             part[d + BEND] += SECOND / ((r - radius) * (r - radius))
+            if sharp:  # the same in fewer operations, one half of it
+                for j in range(d):
+                    part[g + j] += u[j]
+                    part[h + j * d + j] += close
+                    turned = u[j] * close
+                    for k in range(j + 1):
+                        part[h + j * d + k] -= turned * u[k]
+                continue
             for j in range(d):
                 part[g + j] += u[j]
                 for k in range(d):
@@ -84,6 +96,9 @@ def expand_distances(rows, centre, radius, out):  # type: ignore[no-untyped-def]
         for m in range(d + BEND, len(out)):
             out[m] += part[m]
     out[d + BEND] *= ROUNDING
+    for j in range(d if sharp else 0):
+        for k in range(j):
+            out[h + k * d + j] = out[h + j * d + k]
     for j in range(d):
         out[o + j] = out[d + OPEN]
         if radius == 0.0:
@@ -199,17 +214,66 @@ def expand_huber(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR
         out[d + CEILING] += n * ENDS * 2.0 * FUZZ
 
 
+@compiled("void(f8[:,::1], f8[::1], f8, f8[:,::1], f8[::1], f8, f8[::1])")
+def floor_distances(rows, centre, radius, shear, half, slack, out):  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    """Bound the gradient over a box from below, along w, its direction at the centre.
+
+        ||sum u_i||  >=  sum w'u_i,      w'u_i = w'(theta - x_i) / |theta - x_i|
+
+    The numerator is at least w'(centre - x_i) minus how far the box reaches along w, and the
+    distance within the radius of that at the centre. It is the better bound for a box that is
+    close to many records and beside all of them.
+    """
+    n, d = rows.shape
+    w = out[3 * d + SCALARS : 4 * d + SCALARS] * 1.0
+    length, wide = 0.0, 0.0
+    for j in range(d):
+        length += w[j] * w[j]
+    length = math.sqrt(length)
+    if length == 0.0:
+        return
+    w /= length
+    for k in range(d):
+        along = 0.0
+        for j in range(k + 1):
+            along += w[j] * shear[j, k]
+        wide += abs(along) * half[k]
+        if k < d - 1:
+            wide += slack * abs(w[k])
+    wide = wide * ROUNDING + 2.0**-30 * radius
+    floor = 0.0
+    for start in range(0, n, CHUNK):
+        part = 0.0
+        for i in range(start, min(n, start + CHUNK)):
+            square, along = 0.0, -wide
+            for j in range(d):
+                away = centre[j] - rows[i, j]
+                square += away * away
+                along += w[j] * away
+            r = math.sqrt(square)
+            along -= 2.0**-40 * r
+            if along > 0.0:
+                part += along / (r + radius)
+            elif r > radius:
+                part += max(-1.0, along / (r - radius))
+            else:
+                part -= 1.0
+        floor += part
+    out[d + FLOOR] = floor / ROUNDING - n * math.sqrt(d) * FUZZ
+
+
 @compiled(
     "void(i8, f8[:,::1], f8[::1], f8, f8, f8[:,::1], f8[::1], f8, f8[:,::1], f8[::1], f8[::1], f8,"
-    " b1, f8[::1])"
+    " b1, b1, f8[::1])"
 )
 def expand(  # type: ignore[no-untyped-def]  # noqa: PLR0917
     kind, rows, response, bend, grain, ends, centre, radius, shear, middle, half, slack,
-    weighs_value, out,
+    weighs_value, sharp, out,
 ):  # fmt: skip
     """Expand around a centre for all points within a radius; exactly, if the radius is 0.
 
-    With half sides it holds for the points of that box alone.
+    With half sides it holds for the points of that box alone. ``sharp`` asks for the FLOOR of
+    distances, for which the records are read twice.
     """
     d = rows.shape[1]
     for j in range(len(out)):
@@ -218,7 +282,9 @@ def expand(  # type: ignore[no-untyped-def]  # noqa: PLR0917
         out[j] = centre[j]
     out[d + RADIUS] = radius
     if kind == DISTANCE:
-        expand_distances(rows, centre, radius, out)
+        expand_distances(rows, centre, radius, sharp, out)
+        if sharp and radius > 0.0 and len(half) > 0 and not weighs_value:
+            floor_distances(rows, centre, radius, shear, half, slack, out)
     else:
         expand_huber(
             rows, response, bend, grain, ends, centre, radius, shear, middle, half, slack,
