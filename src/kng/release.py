@@ -250,7 +250,8 @@ def _read(plans: Sequence[Plan], source: Source) -> list[Any]:
         case CoefficientPlan():
             return [loss.read_affine(source, first.problem.design)]
         case PerturbedPlan():
-            return [loss.read_smooth(source, first.problem.design)]
+            problem = first.problem
+            return [loss.read_smooth(source, problem.design, problem.unit.neighbours)]
         case AdaptivePlan():
             raise AssertionError("an adaptive plan is read as what earlier draws make of it")
 

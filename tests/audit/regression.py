@@ -187,7 +187,7 @@ def read(regression: Regression, dataset: Iterable[Record]) -> Any:
     source = open_regression(table[:, :-1], table[:, -1], regression.design.records)
     if isinstance(regression.loss, LeastSquares):
         return regression.loss.read_affine(source, regression.design)
-    return regression.loss.read_smooth(source, regression.design)
+    return regression.loss.read_smooth(source, regression.design, regression.unit.neighbours)
 
 
 @dataclass(frozen=True)
@@ -223,8 +223,8 @@ def derivatives(summed: Any, at: Array) -> tuple[float, Array, Array]:
     if isinstance(summed, AffineField):
         return summed.derivatives(at)
     piece = summed.piece([Fraction(v) for v in at], Fraction(1))
-    hessian = np.array([[float(v) for v in row] for row in piece.matrix])
-    return 0.0, hessian @ at - np.array([float(v) for v in piece.vector]), hessian
+    hessian = np.array([[float(v) for v in row] for row in piece.rows])
+    return 0.0, hessian @ at - np.array([float(v) for v in piece.right]), hessian
 
 
 # --- laws ----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from kng.core.bounds import Bounds
 from kng.core.design import Design, from_zero
 from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
-from kng.core.privacy import PrivacyUnit
+from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.protocols import EVERY
 from kng.data import open_regression
@@ -148,10 +148,11 @@ def test_hubers_sums_are_those_of_the_clipped_records_measured_from_zero():
     Z = np.clip(X, low, high) / np.abs([low, high]).max(axis=0)
     theta = np.array([1.0, -0.5, 0.25])
     psi = np.clip(Z @ theta - y / 16, -1, 1)
-    field = Huber().read_smooth(open_regression(X, y, shape.records), shape)
+    source = open_regression(X, y, shape.records)
+    field = Huber().read_smooth(source, shape, ReplaceOne(len(y)))
     piece = field.piece([F(v) for v in theta], F(1))
-    hessian = np.array(piece.matrix, dtype=float)
-    found = hessian @ theta - np.array(piece.vector, dtype=float)
+    hessian = np.array(piece.rows, dtype=float)
+    found = hessian @ theta - np.array(piece.right, dtype=float)
     assert np.allclose(found, psi @ Z, atol=500 * 2**-15)
     inlier = Z[np.abs(psi) < 1]
     assert np.allclose(hessian, inlier.T @ inlier, atol=1.1)

@@ -156,12 +156,11 @@ class Plain:
         self.Z, self.y = Z, y
 
     def piece(self, theta: Sequence[Fraction], width: Fraction) -> Quadratic:
-        assert width == 1  # nothing here is so hard that a smoother loss is asked for
-        residual = self.Z @ floats(theta) - self.y
-        within = np.abs(residual) <= 1
+        residual, reach = self.Z @ floats(theta) - self.y, float(width)
+        within = np.abs(residual) <= reach
         inlier = self.Z[within]
-        vector = self.y[within] @ inlier - np.sign(residual[~within]) @ self.Z[~within]
-        return AffineField(inlier.T @ inlier, vector).piece(theta, width)
+        vector = self.y[within] @ inlier / reach - np.sign(residual[~within]) @ self.Z[~within]
+        return AffineField(inlier.T @ inlier / reach, vector).piece(theta, width)
 
 
 def outliers(n: int, d: int) -> tuple[Array, Array]:
@@ -217,7 +216,8 @@ def test_huber_draws_from_records_have_the_law() -> None:
     regression = problem(1, n=40, norm=NORMS["linf"], loss=Huber(), domain=WholeSpace(1), unit=8)
     plan = ObjectivePerturbation(Fraction(1, 2)).plan(regression, Fraction(1))
     records = regression.design.records
-    field = Huber().read_smooth(open_regression(X, y, records), regression.design)
+    source = open_regression(X, y, records)
+    field = Huber().read_smooth(source, regression.design, regression.unit.neighbours)
     draws = drawn(plan, field, 33, 2500)
     found = judge(
         draws,

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, floor
 
 from kng.core.encoding import Encoding
@@ -146,3 +147,9 @@ class Design:
             (zero, *(factors[j] if i == j else zero for j in range(d - 1))) for i in range(d - 1)
         )
         return AffineMap((first, *rest), (middle_y, *(zero,) * (d - 1)))
+
+
+@lru_cache(maxsize=64)
+def design_of(records: Encoding, intercept: bool, scale: Fraction | None = None) -> Design:
+    """Return the design of these public facts; the same one when they are stated again."""
+    return Design(records, intercept, scale)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
@@ -132,7 +132,7 @@ class SmoothLoss(Protocol):
         """Return a public guess of the Euclidean length of theta."""
         ...
 
-    def read_smooth(self, source: Source, design: Design) -> SmoothField:
+    def read_smooth(self, source: Source, design: Design, neighbours: Neighbours) -> SmoothField:
         """Read what the minimiser needs; below the charge."""
         ...
 
@@ -141,17 +141,48 @@ class SmoothLoss(Protocol):
 class Quadratic:
     """A quadratic with the gradient ``matrix @ theta - vector``, in rational numbers."""
 
-    matrix: tuple[tuple[Fraction, ...], ...]
-    vector: tuple[Fraction, ...]
+    matrix: fmpq_mat
+    vector: fmpq_mat  # one column
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Fraction]], vector: Sequence[Fraction]) -> Quadratic:
+        """Read a matrix by its rows, and a vector."""
+        d = len(vector)
+        numbers = [rational(v) for row in rows for v in row]
+        return cls(fmpq_mat(d, d, numbers), fmpq_mat(d, 1, [rational(v) for v in vector]))
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return int(self.vector.nrows())
+
+    @property
+    def rows(self) -> tuple[Theta, ...]:
+        """The matrix, row by row."""
+        return tuple(tuple(map(fraction, row)) for row in self.matrix.tolist())
+
+    @property
+    def right(self) -> Theta:
+        """The vector."""
+        return tuple(map(fraction, self.vector.entries()))
 
     def plus(self, ridge: Fraction, linear: Sequence[Fraction]) -> Quadratic:
         """Add (ridge / 2) ||theta||^2 + linear'theta."""
-        matrix = tuple(
-            tuple(v + ridge if i == j else v for j, v in enumerate(row))
-            for i, row in enumerate(self.matrix)
-        )
-        vector = tuple(v - u for v, u in zip(self.vector, linear, strict=True))
-        return Quadratic(matrix, vector)
+        matrix, added = fmpq_mat(self.matrix), rational(ridge)
+        for j in range(self.dim):
+            matrix[j, j] += added
+        shift = fmpq_mat(self.dim, 1, [rational(u) for u in linear])
+        return Quadratic(matrix, self.vector - shift)
+
+
+def rational(number: Fraction) -> fmpq:
+    """Return a fraction as FLINT's."""
+    return fmpq(number.numerator, number.denominator)
+
+
+def fraction(number: fmpq) -> Fraction:
+    """Return FLINT's fraction as Python's."""
+    return Fraction(int(number.p), int(number.q))
 
 
 class SmoothField(Protocol):
@@ -180,9 +211,8 @@ class AffineField:
 
     def piece(self, theta: Sequence[Fraction], width: Fraction) -> Quadratic:  # noqa: ARG002
         """Return the quadratic itself; float64 are rational numbers too."""
-        return Quadratic(
-            tuple(tuple(Fraction(v) for v in row) for row in self.matrix),
-            tuple(Fraction(v) for v in self.vector),
+        return Quadratic.of(
+            [[Fraction(v) for v in row] for row in self.matrix], [Fraction(v) for v in self.vector]
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kng.core.design import Design
+from kng.core.design import Design, design_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.lattice import Lattice, power_of_two_below
@@ -301,7 +301,7 @@ class HuberRegressor(PrivateRegressor):
         # Whole steps from end to end, so that the middle stays where it is.
         steps = max(_FINE, ceil(2 * max(high - middle, middle - low) * _FINE / threshold))
         records = encoded(self._covariates(columns), self._cut(low, high, steps), self._cut)
-        return Design(records, bool(self.fit_intercept), threshold)
+        return design_of(records, bool(self.fit_intercept), threshold)
 
     def _scaled_design(self, columns: Columns) -> Design:
         if self.mechanism in ("kng", "exponential"):
@@ -311,7 +311,7 @@ class HuberRegressor(PrivateRegressor):
             )
         response = self._cut(*response_range(self.bounds_y), SCALED_RESPONSE_STEPS)
         records = encoded(self._covariates(columns), response, self._cut)
-        return Design(records, bool(self.fit_intercept))
+        return design_of(records, bool(self.fit_intercept))
 
     def _middle(self) -> Fraction:
         """Return the point that predictions are drawn towards; without an intercept they pass 0."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, Self
 
-from kng.core.design import Design
+from kng.core.design import Design, design_of
 from kng.core.errors import IncompatibleParts
 from kng.core.privacy import PrivacyUnit
 from kng.core.protocols import Domain, Norm
@@ -164,7 +164,7 @@ class LinearRegression(PrivateRegressor):
         steps = SCALED_RESPONSE_STEPS if self.mechanism == "auto" else _STEPS
         response = self._cut(*response_range(self.bounds_y), steps)
         records = encoded(self._covariates(columns), response, self._cut)
-        return Design(records, bool(self.fit_intercept))
+        return design_of(records, bool(self.fit_intercept))
 
     def _planned(
         self,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kng.core.design import Design
+from kng.core.design import Design, design_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.lattice import AffineMap, Lattice, power_of_two_below
@@ -243,7 +243,7 @@ class QuantileRegressor(PrivateRegressor):
     def _design(self, columns: Columns) -> Design:
         response = self._cut(*response_range(self.bounds_y), _RESPONSE)
         records = encoded(self._covariates(columns), response, self._cut)
-        return Design(records, bool(self.fit_intercept))
+        return design_of(records, bool(self.fit_intercept))
 
     def _lattice(self, design: Design) -> Lattice:
         """Return where coefficients live: steps of a power of two within the bound."""

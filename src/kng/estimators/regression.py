@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -366,7 +366,7 @@ def resolved(epsilon: Fraction, coef_bound: Fraction | None, design: Design) -> 
         )
     units, reach = design.units, -design.lattice.origin[0]
     for row, offset in zip(units.matrix, units.offset, strict=True):
-        if sum(map(abs, row)) * reach + abs(offset) > _LARGEST:
+        if sum(abs(v) for v in row if v) * reach + abs(offset) > _LARGEST:
             raise SpecError(
                 "bounds_X are so narrow, for this range of the response, that a coefficient "
                 "could exceed 1e300, more than float64 holds. Use other units."
@@ -380,6 +380,7 @@ def norm_of(name: str, automatic: Norm) -> Norm:
     return norms[name]
 
 
+@lru_cache(maxsize=64)
 def encoded(covariates: Bounds, response: Column, cut: Cut = across) -> Encoding:
     """Encode covariates in 2**16 steps and a response given by low, high and step."""
     ranges = zip(covariates.low, covariates.high, strict=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from kng.core.design import Design
@@ -87,8 +87,8 @@ def _integers(table: Table) -> Table:
 def standardised(state: GramState, design: Design) -> tuple[Matrix, Matrix]:
     """Return A = sum z z' and b = sum z y' as correctly rounded float64."""
     exact = normal_equations(state, design)
-    matrix = np.array([[float(v) for v in row] for row in exact.matrix])
-    return matrix, np.array([float(v) for v in exact.vector])
+    matrix = np.array([[float(v) for v in row] for row in exact.rows])
+    return matrix, np.array([float(v) for v in exact.right])
 
 
 def normal_equations(state: GramState, design: Design) -> Quadratic:
@@ -99,26 +99,24 @@ def normal_equations(state: GramState, design: Design) -> Quadratic:
 
         sum z_i z_j = (4 sum k_i k_j - 2 c_j sum k_i - 2 c_i sum k_j + n c_i c_j) / (s_i s_j).
     """
-    span, offset = design.spans, design.offsets
-    width = len(span)
-    full, sums = _integers(state.products), _integers(state.sums)
-    ones = [1] * design.intercept  # a column that is 1 everywhere
-    size = width + len(ones)
-    table = [[Fraction(0)] * size for _ in range(size)]
-    for i in range(width):
-        centred = Fraction(2 * sums[i] - state.n * offset[i], span[i])
-        for row, column in ((0, i + 1), (i + 1, 0)) if ones else ():
-            table[row][column] = centred
-        for j in range(i, width):
-            product = (
-                4 * full[i, j]
-                - 2 * offset[j] * sums[i]
-                - 2 * offset[i] * sums[j]
-                + state.n * offset[i] * offset[j]
-            )
-            value = Fraction(product, span[i] * span[j])
-            table[i + len(ones)][j + len(ones)] = table[j + len(ones)][i + len(ones)] = value
-    if ones:
-        table[0][0] = Fraction(state.n)
-    *rows, _ = table
-    return Quadratic(tuple(tuple(row[:-1]) for row in rows), tuple(row[-1] for row in rows))
+    span, offset, n = design.spans, design.offsets, int(state.n)
+    full = [[int(v) for v in row] for row in state.products.tolist()]
+    sums = [int(v) for v in state.sums.tolist()]
+    moved = [2 * total - n * c for total, c in zip(sums, offset, strict=True)]
+    first, last = int(design.intercept), len(span) - 1  # with an intercept, a column of ones
+    size = last + first
+    matrix, vector = fmpq_mat(size, size), fmpq_mat(size, 1)
+    if first:
+        matrix[0, 0], vector[0, 0] = fmpq(n), fmpq(moved[last], span[last])
+    for i in range(last):
+        row, at = full[i], i + first
+        if first:
+            matrix[0, at] = matrix[at, 0] = fmpq(moved[i], span[i])
+        for j in range(i, last + 1):
+            product = 4 * row[j] - 2 * offset[j] * sums[i] - offset[i] * moved[j]
+            value = fmpq(product, span[i] * span[j])
+            if j == last:
+                vector[at, 0] = value
+            else:
+                matrix[at, j + first] = matrix[j + first, at] = value
+    return Quadratic(matrix, vector)

@@ -8,10 +8,14 @@ from fractions import Fraction
 
 from kng.core.design import Design
 from kng.core.privacy import Neighbours, ReplaceOne
-from kng.core.protocols import Source
+from kng.core.protocols import Records, Source
 from kng.core.regression import Quadratic
 from kng.losses.gram import load_products
+from kng.losses.held import Everything, Held
 from kng.losses.pieces import PieceSums
+
+# So many records are brought home once, where their number is public, and not once a step.
+_HELD = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,10 @@ class Huber:
         """Load what reading needs."""
         load_products()
 
-    def read_smooth(self, source: Source, design: Design) -> HuberField:
+    def read_smooth(self, source: Source, design: Design, neighbours: Neighbours) -> HuberField:
         """Return the summed loss; each piece of it is one pass."""
+        if isinstance(neighbours, ReplaceOne) and neighbours.n <= _HELD:
+            return HuberField(Held(source.collect(Everything(), neighbours.n)), design)
         return HuberField(source, design)
 
 
@@ -68,7 +74,7 @@ class Huber:
 class HuberField:
     """The summed loss over a source of records."""
 
-    source: Source
+    source: Records
     design: Design
 
     def piece(self, theta: Sequence[Fraction], width: Fraction) -> Quadratic:

@@ -113,6 +113,11 @@ class LeastSquares:
         """Return half the radius: coefficients fill the stated ball, but not its tips."""
         return (radius or Fraction(1)) / 2
 
-    def read_smooth(self, source: Source, design: Design) -> QuadraticField:
+    def read_smooth(
+        self,
+        source: Source,
+        design: Design,
+        neighbours: Neighbours,  # noqa: ARG002 - one pass is enough however many records there are
+    ) -> QuadraticField:
         """Read A and b in one pass and round nothing: a quadratic is its own model."""
         return QuadraticField(normal_equations(source.reduce(Gram(design.records.last)), design))

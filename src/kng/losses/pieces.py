@@ -13,11 +13,12 @@ from fractions import Fraction
 from functools import cache, cached_property
 
 import numpy as np
+from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from kng.core.design import Design
 from kng.core.protocols import Integers
-from kng.core.regression import Quadratic
+from kng.core.regression import Quadratic, rational
 from kng.losses.gram import Gram, GramState, normal_equations
 
 # Rows whose residuals stay in the processor's cache.
@@ -52,14 +53,14 @@ class Piece:
         unit = design.halves[-1] / design.half_y
         total, *pushed = self.signs
         outside = [
-            Fraction(2 * value - total * offset, span)
+            fmpq(2 * value - total * offset, span)
             for value, offset, span in zip(pushed, design.offsets, design.spans, strict=False)
         ]
         if design.intercept:
-            outside = [Fraction(total), *outside]
+            outside = [fmpq(total), *outside]
+        column = fmpq_mat(found.dim, 1, outside)
         return Quadratic(
-            tuple(tuple(v / width for v in row) for row in found.matrix),
-            tuple(v * unit / width - s for v, s in zip(found.vector, outside, strict=True)),
+            found.matrix * rational(1 / width), found.vector * rational(unit / width) - column
         )
 
 
@@ -98,7 +99,8 @@ class PieceSums:
     def partial(self, batch: Integers) -> Piece:
         """Sum one batch."""
         within, above = self._sorted(batch)
-        outside = np.where(within, 0.0, np.where(above, 1.0, -1.0))
+        outside = np.where(above, 1.0, -1.0)
+        outside[within] = 0.0
         signs = (outside.sum(), *(outside @ batch[:, :-1]))
         state, cross = self._products(batch[within])
         return Piece(state, cross, tuple(int(v) for v in signs))

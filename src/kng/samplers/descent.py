@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import count
 
 from kng.core.enclosures import root_above
@@ -29,6 +30,8 @@ _STEPS = 30
 _STEPS_BELOW = 8
 # Widths of smoother losses, from above the farthest residual down.
 _WIDTHS = tuple(Fraction(4**k) for k in range(11, 0, -1))
+# The width of the smoother loss whose minimiser is a start: beyond most residuals.
+_SMOOTH = Fraction(8)
 # Points of a step that is too long are looked for so often.
 _ATTEMPTS = 40
 # Points on the way are rounded to multiples of 2**-64, and finer where steps may not fail.
@@ -47,10 +50,13 @@ class Objective:
 
     def piece(self, theta: Theta, width: Fraction) -> Quadratic:
         """Return the quadratic that holds theta."""
+        return self.field.piece(theta, width).plus(self.ridge, self._tilt)
+
+    @cached_property
+    def _tilt(self) -> Theta:
+        """What the noise and the ridge's centre add to the gradient."""
         both = zip(self.linear, self.centre, strict=True)
-        return self.field.piece(theta, width).plus(
-            self.ridge, [u - self.ridge * c for u, c in both]
-        )
+        return tuple(u - self.ridge * c for u, c in both)
 
     def distance(self, piece: Quadratic, theta: Theta) -> Fraction:
         """Return how far theta, which lies in Theta and on this piece, is from the minimiser."""
@@ -61,9 +67,14 @@ class Objective:
         return root_above((along + self.radius * max(map(abs, slopes))) / self.ridge)
 
 
-def first_point(dim: int) -> Theta:
-    """Return where to start: a little off 0, where records often lie on a kink exactly."""
-    return tuple(Fraction(2 * j + 1, 3 * 2**20) for j in range(dim))
+def first_point(objective: Objective) -> Theta:
+    """Return where to start: nearly the minimiser of squared residuals.
+
+    The look at a smoother loss is from a little off 0, where records often lie on a kink exactly.
+    """
+    origin = tuple(Fraction(2 * j + 1, 3 * 2**20) for j in range(len(objective.linear)))
+    found, _ = minimiser(objective.piece(origin, _SMOOTH), objective.radius)
+    return _towards_0(found, _GRID)
 
 
 def descent(

@@ -51,7 +51,7 @@ class Perturbed:
         """Return the lattice point nearest to the minimiser."""
         domain, noise = plan.problem.domain, LinearTerm(plan)
         radius = domain.radius if isinstance(domain, BallDomain) else None
-        theta = first_point(plan.problem.design.dim)
+        theta: Theta | None = None
         while True:
             enclosed = noise.refined(bits)
             if enclosed is None:
@@ -59,6 +59,7 @@ class Perturbed:
             middle, error = enclosed
             blur = error / plan.ridge
             objective = Objective(field, middle, plan.ridge, plan.centre, radius)
+            theta = first_point(objective) if theta is None else theta
             for found, away in descent(objective, theta, noise.length):
                 theta = found
                 cell = plan.lattice.cell(theta, blur + away)

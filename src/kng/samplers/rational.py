@@ -26,7 +26,7 @@ from math import isfinite
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from kng.core.regression import Quadratic, Theta
+from kng.core.regression import Quadratic, Theta, fraction, rational
 from kng.samplers.path import Path
 
 Signs = dict[int, int]
@@ -42,11 +42,9 @@ def minimiser(
 
     A radius of None is the whole space. A shift is at most 2**-fineness of what it is at 0.
     """
-    d = len(quadratic.vector)
-    square = fmpq_mat(d, d, [_exact(v) for row in quadratic.matrix for v in row])
-    right = [_exact(v) for v in quadratic.vector]
+    square, right = quadratic.matrix, quadratic.vector.entries()
     free = _solved(square, right)
-    if radius is None or sum(map(abs, free), fmpq(0)) <= (bound := _exact(radius)):
+    if radius is None or sum(map(abs, free), fmpq(0)) <= (bound := rational(radius)):
         return _point(free), Fraction(0)
     found = _mended(square, right, bound, _guess(quadratic, radius))
     if found is not None:
@@ -57,32 +55,22 @@ def minimiser(
 
 def gradient(quadratic: Quadratic, theta: Theta) -> list[Fraction]:
     """Return the gradient at a point, exactly."""
-    return [_fraction(v) for v in _gradient(quadratic, theta)]
+    return [fraction(v) for v in _gradient(quadratic, theta).entries()]
 
 
 def slope(quadratic: Quadratic, theta: Theta, direction: Theta) -> Fraction:
     """Return the derivative along a direction, exactly."""
-    both = zip(_gradient(quadratic, theta), direction, strict=True)
-    return _fraction(sum((g * _exact(p) for g, p in both), fmpq(0)))
+    along = fmpq_mat(1, quadratic.dim, [rational(v) for v in direction])
+    return fraction((along * _gradient(quadratic, theta))[0, 0])
 
 
-def _gradient(quadratic: Quadratic, theta: Theta) -> list[fmpq]:
-    d = len(theta)
-    square = fmpq_mat(d, d, [_exact(v) for row in quadratic.matrix for v in row])
-    pushed = square * fmpq_mat(d, 1, [_exact(v) for v in theta])
-    return [pushed[j, 0] - _exact(r) for j, r in enumerate(quadratic.vector)]
-
-
-def _exact(number: Fraction) -> fmpq:
-    return fmpq(number.numerator, number.denominator)
-
-
-def _fraction(number: fmpq) -> Fraction:
-    return Fraction(int(number.p), int(number.q))
+def _gradient(quadratic: Quadratic, theta: Theta) -> fmpq_mat:
+    point = fmpq_mat(quadratic.dim, 1, [rational(v) for v in theta])
+    return quadratic.matrix * point - quadratic.vector
 
 
 def _point(values: Sequence[fmpq]) -> Theta:
-    return tuple(map(_fraction, values))
+    return tuple(map(fraction, values))
 
 
 def _solved(square: fmpq_mat, right: Sequence[fmpq]) -> list[fmpq]:
@@ -93,8 +81,8 @@ def _solved(square: fmpq_mat, right: Sequence[fmpq]) -> list[fmpq]:
 
 def _guess(quadratic: Quadratic, radius: Fraction) -> Signs:
     """Return the signs at the end of the path in float64."""
-    matrix = np.array([[float(v) for v in row] for row in quadratic.matrix])
-    vector = np.array([float(v) for v in quadratic.vector])
+    matrix = np.array([[float(v) for v in row] for row in quadratic.rows])
+    vector = np.array([float(v) for v in quadratic.right])
     largest = int(np.argmax(np.abs(vector)))
     signs = {}
     with suppress(np.linalg.LinAlgError):
@@ -169,7 +157,7 @@ def _followed(
         signs = _signs_at_the_end(square, shifted, bound)
         if signs is None:
             continue
-        length = sum((_fraction(s) for s in shifts), Fraction(0))  # at least the Euclidean one
+        length = sum((fraction(s) for s in shifts), Fraction(0))  # at least the Euclidean one
         for vector, away in ((right, Fraction(0)), (shifted, length)):
             theta, nu = _bordered(square, vector, bound, signs)
             agree = all(theta[j] * s >= 0 for j, s in signs.items())
