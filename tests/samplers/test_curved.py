@@ -303,10 +303,11 @@ def test_the_cover_that_joins_has_the_same_law(case):
     gammas = exponents(plan, field)
     for make in later(plan, field):
         cover = make()
-        cover.refine(200)
-        envelope = BoxEnvelope(plan, cover)
-        for points, lower, upper in boxes_of(envelope):
-            inside = [k for k in points if k in gammas]
-            assert all(lower <= gammas[k] for k in inside)
-            assert not math.isfinite(upper) or all(gammas[k] <= upper for k in inside)
+        for boxes in (20, 200, 2**14):
+            cover.refine(boxes)
+            envelope = BoxEnvelope(plan, cover)
+            for points, lower, upper in boxes_of(envelope):
+                inside = [k for k in points if k in gammas]
+                assert all(lower <= gammas[k] for k in inside)
+                assert not math.isfinite(upper) or all(gammas[k] <= upper for k in inside)
         assert p_value(draws(envelope, 1000), law_of(gammas)) > ALARM
