@@ -86,7 +86,8 @@ def descent(
     2**-fineness of something far below any cell of a lattice.
     """
     width = Fraction(1)
-    theta, away = _newton(objective, start, width, _STEPS, fineness)
+    # From outside the ball a step may lead uphill, and there would be no slope to halve.
+    theta, away = _newton(objective, _inside(objective, start), width, _STEPS, fineness)
     if away is None:
         for wider in _WIDTHS:
             theta, _ = _newton(objective, theta, wider, _STEPS_BELOW, fineness)
@@ -164,7 +165,7 @@ def _safely(objective: Objective, theta: Theta, fineness: int) -> Iterator[tuple
 
 
 def _inside(objective: Objective, theta: Theta) -> Theta:
-    """Return theta, drawn towards 0 if a shift has left it outside the ball."""
+    """Return theta, drawn towards 0 if it lies outside the ball."""
     size = sum(map(abs, theta), Fraction(0))
     if objective.radius is None or size <= objective.radius:
         return theta
