@@ -91,11 +91,11 @@ def test_names_that_do_not_match_are_refused_by_name(way, bounds, named, ledger)
 @pytest.mark.parametrize(
     ("bounds", "told"),
     [
-        ({"age": (-1, 1), "income": (-1, 1)}, "bounds_X lack 'area', which X has."),
-        ({**BOUNDS, "height": (0, 2)}, "bounds_X name 'height', which X has not."),
+        ({"age": (-1, 1), "income": (-1, 1)}, "bounds_X has nothing for 'area'."),
+        ({**BOUNDS, "height": (0, 2)}, "bounds_X has 'height', not in X."),
         (
             {"Age": (-1, 1), "income": (-1, 1), "area": (-1, 1)},
-            "bounds_X name 'Age', which X has not; they lack 'age', which X has.",
+            "bounds_X has 'Age', not in X and has nothing for 'age'.",
         ),
     ],
 )

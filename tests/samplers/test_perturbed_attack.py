@@ -27,6 +27,7 @@ from kng.core.bits import SeededBits
 from kng.core.bounds import Bounds
 from kng.core.design import Design, across, from_zero
 from kng.core.lattice import Lattice
+from kng.core.privacy import AddRemove
 from kng.core.regression import PerturbedPlan, SmoothField
 from kng.data import open_regression
 from kng.domains import L1Ball, WholeSpace
@@ -249,7 +250,7 @@ def setting(seed: int, radii: Sequence[Fraction | None]) -> Setting:
     B = float(radius or 1)
     y = values.choice([-8, -1, 1, 3, 1 + B, B - 1], 2)
     source, records = read(asked.design, X, y)
-    return plan, asked.loss.read_smooth(source, asked.design), records, norm
+    return plan, asked.loss.read_smooth(source, asked.design, AddRemove()), records, norm
 
 
 def pull_of(made: Setting, bits: Heard, *, rounds: int, factor: Fraction) -> list[Fraction]:

@@ -42,15 +42,20 @@ _shared = with_options(
     "--bounds income=0:200000 --epsilon 1"
 )
 @_shared
-@option("--mechanism", metavar="NAME", help="auto, kng; with --coef-bound exponential, objective.")
+@option(
+    "--mechanism",
+    metavar="NAME",
+    help="auto, or by name kng; exponential and objective need --coef-bound.",
+)
 @option("--norm", metavar="NAME", help="auto, linf, l2 or l1.")
 @SAMPLER
 @with_options(*PROMISE)
 def linear(**options: Any) -> None:
     """Release a private linear regression by least squares.
 
-    DATA is a CSV file. Its first line names the columns and is public. The noise is proportional
-    to the range of the target: see kng huber.
+    DATA is a CSV file. Its first line names the columns and is public. A tenth of epsilon or more
+    buys a private scale of the target, and residuals are clipped at a multiple of it. The threshold
+    is released with the coefficients.
     """
     _release("LinearRegression", options)
 
@@ -64,7 +69,7 @@ def linear(**options: Any) -> None:
     "--threshold",
     metavar="NUMBER",
     help="Residuals larger than this get less weight. Use about the typical size of a residual, in "
-    "the units of the target. Required.",
+    "the units of the target; or auto, which needs bounds of the target. Required.",
 )
 @option("--mechanism", metavar="NAME", help="auto, objective, kng or exponential.")
 @option("--norm", metavar="NAME", help="auto, linf, l2 or l1.")
@@ -74,8 +79,8 @@ def huber(**options: Any) -> None:
     """Release a private linear regression by Huber's loss.
 
     DATA is a CSV file. Its first line names the columns and is public. The noise follows the
-    threshold. Bounds of the target are optional: only their middle is used, and coefficients are
-    drawn towards it.
+    threshold. With a number for it, bounds of the target are optional: only their middle is used,
+    as the value that predictions are shrunk towards.
     """
     _release("HuberRegressor", options)
 

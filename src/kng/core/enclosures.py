@@ -7,6 +7,7 @@ rounded ``decimal`` module, which shares no code with Arb.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -24,6 +25,15 @@ _PRECISION = RLock()
 _GUARD = 64
 # 1/10, 1/9, ... 1/1
 _SHARES = tuple(1 / k for k in range(10, 0, -1))
+
+
+def _after_fork() -> None:
+    """Give a child a lock of its own; another thread may have held it across the fork."""
+    global _PRECISION  # noqa: PLW0603
+    _PRECISION = RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 @contextmanager

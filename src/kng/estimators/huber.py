@@ -115,7 +115,7 @@ class HuberRegressor(PrivateRegressor):
     ledger : Ledger or path, optional
         Account to charge before the data are read. Copies and clones charge the same account.
     random_state : int, optional
-        Makes the fit repeatable, and therefore a simulation that no ledger books.
+        Makes the fit repeatable: a simulation. Do not publish it; ledgers reject it.
 
     Attributes
     ----------

@@ -81,7 +81,7 @@ class LinearRegression(PrivateRegressor):
         Account to charge before the data are read. Copies and clones charge the same account, so
         cross-validation and grid search pay for every fit.
     random_state : int, optional
-        Makes the fit repeatable, and therefore a simulation that no ledger books.
+        Makes the fit repeatable: a simulation. Do not publish it; ledgers reject it.
 
     Attributes
     ----------

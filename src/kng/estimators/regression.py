@@ -36,7 +36,7 @@ from kng.release import Answer, Stage, certified, release
 # Steps between the bounds of a covariate. 2**17 records times squares of 2**17 stay below 2**53,
 # so BLAS adds products exactly; and 2**-16 of a range is far below any statistical error.
 _STEPS = 2**16
-# Noise is drawn in float64: outside these it would be lost in rounding, or overflow.
+# Some noise is drawn in float64: outside these it would be lost in rounding, or overflow.
 _EPSILON = (Fraction(1, 10**12), Fraction(10**6))
 _RADIUS = (Fraction(1, 10**9), Fraction(REACH))
 _LARGEST = 10**300
@@ -322,11 +322,11 @@ def _ordered(bounds: Bounds, names: tuple[str, ...] | None) -> Bounds:
         )
     unknown = [repr(name) for name in bounds.columns if name not in names]
     unbounded = [repr(name) for name in names if name not in bounds.columns]
-    faults = [f"name {', '.join(unknown)}, which X has not"] if unknown else []
-    faults += [f"lack {', '.join(unbounded)}, which X has"] if unbounded else []
+    faults = [f"has {', '.join(unknown)}, not in X"] if unknown else []
+    faults += [f"has nothing for {', '.join(unbounded)}"] if unbounded else []
     if faults:
         raise SpecError(
-            f"bounds_X {'; they '.join(faults)}. Give bounds for each column of X and for no other."
+            f"bounds_X {' and '.join(faults)}. Give bounds for each column of X and for no other."
         )
     at = [bounds.columns.index(name) for name in names]
     return Bounds(tuple(bounds.low[i] for i in at), tuple(bounds.high[i] for i in at))
@@ -355,8 +355,7 @@ def resolved(epsilon: Fraction, coef_bound: Fraction | None, design: Design) -> 
     """Refuse public numbers that a draw in float64 could not follow."""
     if not _EPSILON[0] <= epsilon <= _EPSILON[1]:
         raise SpecError(
-            f"epsilon must lie between 1e-12 and 1e6 for a linear model, whose noise is computed "
-            f"in float64; got {float(epsilon):g}."
+            f"epsilon must lie between 1e-12 and 1e6 for a linear model; got {float(epsilon):g}."
         )
     if coef_bound is not None and not _RADIUS[0] <= coef_bound / design.half_y <= _RADIUS[1]:
         raise SpecError(

@@ -110,6 +110,8 @@ def _newton(
             return target, shift / objective.ridge
         step = _difference(target, theta)
         before = slope(piece, theta, step)
+        if before >= 0:  # only a shift can lead uphill
+            break
         if slope(there, target, step) <= -before / 2:
             theta, piece = target, there
         else:
@@ -152,6 +154,8 @@ def _safely(objective: Objective, theta: Theta, fineness: int) -> Iterator[tuple
             return
         step = _difference(target, theta)
         before = slope(piece, theta, step)
+        if before >= 0:  # only a shift can lead uphill, and the next one is smaller
+            continue
         at, low, high = Fraction(1), Fraction(0), Fraction(1)
         while (here := slope(there, target, step)) > 0 or (here < before / 2 and at < 1):
             low, high = (low, at) if here > 0 else (at, high)
