@@ -19,7 +19,7 @@ from kng.core.bounds import Bounds
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import DensityPlan
-from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.core.privacy import AddRemove, Assumption, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.protocols import Point
 from kng.data import open_source
@@ -311,3 +311,9 @@ def test_the_cover_that_joins_has_the_same_law(case):
                 assert all(lower <= gammas[k] for k in inside)
                 assert not math.isfinite(upper) or all(gammas[k] <= upper for k in inside)
         assert p_value(draws(envelope, 1000), law_of(gammas)) > ALARM
+
+
+def test_five_columns_say_that_time_has_no_limit():
+    for d in (4, 5):
+        assumptions = plan_of((2**10,) * d).certificate.assumptions
+        assert (Assumption.UNBOUNDED_TIME in assumptions) == (d == 5)

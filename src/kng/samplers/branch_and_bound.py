@@ -137,7 +137,12 @@ class BranchAndBound:
             Certificate(
                 self.name,
                 Guarantee.EXACT,
-                (Assumption.RANDOM_BITS, Assumption.UNSEEN_CLOCK),
+                (
+                    Assumption.RANDOM_BITS,
+                    Assumption.UNSEEN_CLOCK,
+                    # in five coordinates we know of records that take a minute
+                    *([Assumption.UNBOUNDED_TIME] if dim == _MOST else []),
+                ),
                 smoothing(plan.domain.points, plan.epsilon, 1 - ALPHA),
             )
         )
