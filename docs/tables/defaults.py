@@ -1,4 +1,4 @@
-"""Print the tables of docs/defaults.md: how accurate the default fits are.
+"""Print the tables of docs/regression.md that say how accurate the default fits are.
 
     make accuracy              # all of them, about ten minutes
     python docs/tables/defaults.py real     # one: planes, routes, skewed or real
@@ -51,7 +51,7 @@ def distances(recipe: Recipe, n: int, d: int, bound: int) -> Array:
     """Return distances to the truth over replicates."""
     kind, options = recipe
     found = []
-    for replicate in range(REPLICATES if n < 10**5 else REPLICATES // 2):
+    for replicate in range(REPLICATES):
         X, y = plane(n, d, replicate)
         model = kind(**COMMON, bounds_y=(-bound, bound), **options, random_state=replicate)
         model.fit(X, y)
@@ -70,7 +70,7 @@ def row(*cells: str) -> None:
 
 
 def planes() -> None:
-    """Print the defaults in twelve coefficients, with bounds of y that fit and far too wide ones."""
+    """Print the defaults in twelve coefficients, with bounds of y that fit and that do not."""
     sizes = (30, 100, 10**3, 10**4, 10**5)
     row("d = 12, epsilon = 1", *(f"n = {n:,}" for n in sizes))
     row(*["---"] * (len(sizes) + 1))

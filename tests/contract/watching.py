@@ -233,7 +233,7 @@ def models(folder: Path) -> Iterator[tuple[str, Call]]:
     """Yield fits of estimators; those that compile come first."""
     yield "quantile regression", fitted("QuantileRegressor", 2)
     yield "least squares", fitted("LinearRegression", 3)
-    yield "least squares at a private scale", fitted("LinearRegression", 3, epsilon=20)
+    yield "least squares at a private scale", fitted("LinearRegression", 3, **ADD_REMOVE)
     yield "Huber", fitted("HuberRegressor", 2, threshold=0.5)
     yield "Huber at a private scale", fitted("HuberRegressor", 2, threshold="auto", **ADD_REMOVE)
     yield "Huber kng", fitted("HuberRegressor", 1, threshold=0.5, mechanism="kng", coef_bound=3)

@@ -65,14 +65,14 @@ class Clipped:
     def of(cls, epsilon: Fraction, dim: int, unit: PrivacyUnit) -> Clipped:
         """Choose the multiple from public facts.
 
-            max( 3/4,  (3/8) epsilon sqrt(n) / (d + 3/2) )
+            max( 3/4,  (1/3) epsilon sqrt(n) / (d + 3/2) )
 
         puts the noise of a coefficient at about its sampling error. Where n is private it is 2.
         """
         if not isinstance(unit.neighbours, ReplaceOne):
             return cls(Fraction(2))
         each = float(epsilon / unit.records_per_person)
-        wanted = 0.375 * each * sqrt(unit.neighbours.n) / (dim + 1.5)
+        wanted = each * sqrt(unit.neighbours.n) / (3 * (dim + 1.5))
         return cls(Fraction(max(48, round(min(wanted, 2.0**20) * _PARTS)), _PARTS))
 
     def __call__(self, scale: Scale) -> tuple[Fraction, Fraction]:
