@@ -169,7 +169,7 @@ def fitted(kind: str, columns: int, X: Any = None, **options: Any) -> Call:
 
     def fit(ledger: Any) -> None:
         given = {"epsilon": 1, "bounds_X": (-1, 1), "bounds_y": (-3, 3), **options}
-        if kind == "HuberRegressor" and given.get("mechanism") not in {"kng", "exponential"}:
+        if kind == "HuberRegressor" and not {"mechanism", "bounds_y"} & set(options):
             given.pop("bounds_y")
         model = getattr(kng, kind)(ledger=ledger, **given)
         covariates = table(columns) if X is None else X
@@ -235,7 +235,10 @@ def models(folder: Path) -> Iterator[tuple[str, Call]]:
     yield "least squares", fitted("LinearRegression", 3)
     yield "least squares at a private scale", fitted("LinearRegression", 3, **ADD_REMOVE)
     yield "Huber", fitted("HuberRegressor", 2, threshold=0.5)
-    yield "Huber at a private scale", fitted("HuberRegressor", 2, threshold="auto", **ADD_REMOVE)
+    yield (
+        "Huber at a private scale",
+        fitted("HuberRegressor", 2, threshold="auto", bounds_y=(-3, 3), **ADD_REMOVE),
+    )
     yield "Huber kng", fitted("HuberRegressor", 1, threshold=0.5, mechanism="kng", coef_bound=3)
     yield (
         "Huber exponential",
