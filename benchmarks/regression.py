@@ -38,20 +38,25 @@ def main() -> int:
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (ROWS, COLUMNS))
     y = X @ np.linspace(-1, 1, COLUMNS) + rng.normal(size=ROWS)
-    least = kng.LinearRegression(epsilon=1, bounds_X=(-1, 1), bounds_y=(-8, 8), fit_intercept=False)
+    facts = {"epsilon": 1, "bounds_X": (-1, 1), "bounds_y": (-8, 8)}
+    least = kng.LinearRegression(**facts, fit_intercept=False, mechanism="kng")
+    default = kng.LinearRegression(**facts)
     huber = kng.HuberRegressor(epsilon=1, threshold=1, bounds_X=(-1, 1))
     small = X[:FEW], y[:FEW]
     times = measure(
-        {"private": lambda: least.fit(X, y), "plain": lambda: normal_equations(X, y)}
+        {
+            "private": lambda: least.fit(X, y),
+            "default": lambda: default.fit(X, y),
+            "plain": lambda: normal_equations(X, y),
+        }
     ) | measure(
         {
             "private huber": lambda: huber.fit(*small),
             "plain huber": lambda: PlainHuber(max_iter=1000).fit(*small),
         }
     )
-    missed = line(
-        f"least squares, n = {ROWS}, d = {COLUMNS}", Ratio(times["private"], times["plain"]), 2
-    )
+    missed = line(f"KNG, n = {ROWS}, d = {COLUMNS}", Ratio(times["private"], times["plain"]), 2)
+    missed += line(f"default, n = {ROWS}, d = {COLUMNS}", Ratio(times["default"], times["plain"]))
     missed += line(
         f"Huber, n = {FEW}, d = {COLUMNS}", Ratio(times["private huber"], times["plain huber"]), 1.3
     )

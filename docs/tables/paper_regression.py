@@ -23,7 +23,7 @@ def errors(X: Array, y: Array, seed: int) -> dict[str, float]:
         "KNG on the paper's ball": kng.LinearRegression(
             **squares, coef_bound=reach, mechanism="kng"
         ),
-        "`LinearRegression`, default": kng.LinearRegression(**squares),
+        '`mechanism="kng"`, no bound': kng.LinearRegression(**squares, mechanism="kng"),
         "`LinearRegression`, `coef_bound=R`": kng.LinearRegression(**squares, coef_bound=reach),
     }
     for threshold in (0.5, 1, 2):

@@ -15,7 +15,7 @@ loss is read again for each step of its solver.
 
 and beyond the paper, with public bounds of +-8 for Y where it takes R = max |Y| from the records:
 
-    ours-default           kng.LinearRegression(epsilon=1, bounds_X=.., bounds_y=(-8, 8))
+    ours-default           kng.LinearRegression(mechanism="kng", ..), the default of 0.1
     ours-objective         the same with coef_bound=8, whose automatic choice is objective
                            perturbation with a tuned split of epsilon
     ours-huber             kng.HuberRegressor(epsilon=1, threshold=1, bounds_X=..); no bound on Y
@@ -207,7 +207,7 @@ def regression(
 
 
 def default(moments: Moments, bits: Bits) -> Vector:
-    """Return what kng.LinearRegression draws by default, within public bounds of Y."""
+    """Return what kng.LinearRegression(mechanism="kng") draws, within public bounds of Y."""
     d = len(moments.products)
     plan: CoefficientPlan = KNG().plan(
         regression(moments, CoordinateSup(), HeavyTailed(d)), EPSILON
