@@ -296,7 +296,6 @@ def test_a_file_that_changes_after_the_charge_is_answered(
 # --- faults found --------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="the lattice of thresholds ends at twice the range of y")
 def test_the_threshold_that_is_shown_is_the_one_that_was_used() -> None:
     """Bounds of y away from 0 and no intercept: the farthest response is six ranges away."""
     bounds, unit = (Fraction(5), Fraction(6)), PrivacyUnit(ReplaceOne(5000), 1)
@@ -308,7 +307,6 @@ def test_the_threshold_that_is_shown_is_the_one_that_was_used() -> None:
     assert fit.also.lattice.units(shown)[0] == used
 
 
-@pytest.mark.xfail(strict=True, reason="a fit by a named mechanism keeps an older threshold_")
 def test_a_threshold_belongs_to_the_last_fit() -> None:
     X = np.linspace(-1, 1, 400)[:, None]
     model = kng.LinearRegression(epsilon=1, bounds_X=(-1, 1), bounds_y=(-1, 1)).fit(X, X[:, 0])
@@ -316,7 +314,6 @@ def test_a_threshold_belongs_to_the_last_fit() -> None:
     assert not hasattr(model, "threshold_")
 
 
-@pytest.mark.xfail(strict=True, reason="names are not counted against what the value leaves over")
 @pytest.mark.parametrize("names", ["t", ["threshold"], ["a", "threshold", "b"], ["a", "a"]])
 def test_a_receipt_with_other_names_for_what_else_was_released_is_refused(names: Any) -> None:
     X = np.linspace(-1, 1, 400)[:, None]

@@ -205,14 +205,26 @@ class Release:
         sizes = {len(self.integers), *(len(part) for part in (self.lattice.origin,))}
         sizes |= {len(self.lattice.step), len(self.lattice.last)}
         columns = self.bounds.columns
-        fits = len(sizes) == 1 and len(self.details.get("also released", ())) <= len(self.integers)
-        fits = fits and (columns is None or len(columns) == len(self.bounds))
+        fits = len(sizes) == 1 and (columns is None or len(columns) == len(self.bounds))
+        fits = fits and all(step > 0 for step in self.lattice.step)
+        fits = fits and self._leaves_over(self.details.get("also released", ()))
         inside = self.lattice.clamp(self.integers) == self.integers if fits else False
         single = len(self.exact_value) == 1 if fits else False
         # Coefficients live on a standardised lattice: without the map they would be misread.
         mapped = "coefficients" not in self.details or self.units is not None
         if not (fits and inside and mapped and (single or not self.scalar)):
             raise SpecError("this release does not fit together; it was changed or cut.")
+
+    def _leaves_over(self, names: Fact) -> bool:
+        """Whether the names are those of the numbers that the map to the value leaves alone."""
+        further = len(names)
+        if isinstance(names, str) or len(set(names)) < further:
+            return False
+        if self.units is None:
+            return further == 0
+        left = (row[len(row) - further :] for row in self.units.matrix)
+        kept = len(self.integers) - further == len(self.units.offset)
+        return kept and all(number == 0 for row in left for number in row)
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the public facts as label and text, for people."""

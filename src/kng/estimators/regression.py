@@ -169,6 +169,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         answer = Answer(
             self._statistic, lattice, False, self._public_bounds(columns), facts, finish, units
         )
+        self.__dict__.pop("threshold_", None)
         result = release([*fit.before, Stage([fit.plan], source)], answer, ask.ledger, ask.bits)
         if fit.threshold is not None:
             self.threshold_ = float(fit.threshold)

@@ -92,7 +92,7 @@ class ScaledFit:
         mechanism = ScaledPerturbation(threshold, scale, self.centre)
         plan = mechanism.plan(self.problem, self.epsilon - spent)
         before = tuple(Stage([certified(each)], source) for each in plans)
-        also = self._also(records, scale, threshold, zero)
+        also = self._also(records, grid, scale, threshold, zero)
         return Fit(plan, before, also, None, self._described(share, level, zero))
 
     @property
@@ -173,13 +173,14 @@ class ScaledFit:
     def _also(
         self,
         records: Encoding,
+        grid: RadiusGrid,
         scale: Callable[[Sequence[Point]], Scale],
         threshold: Threshold,
         zero: int | None,
     ) -> Also:
         """Release the threshold, and the centre if there is one, in the units of y."""
         step = records.step[0] / _PARTS
-        lattice = Lattice((Fraction(0),), (step,), (2 * _PARTS * SCALE_STEPS,))
+        lattice = Lattice((Fraction(0),), (step,), (_PARTS * grid.last,))
 
         def size(drawn: Sequence[Point]) -> int:
             return int(threshold(scale(drawn))[0] / step)
