@@ -258,6 +258,7 @@ def test_the_sampler_and_the_loss_decide_ties_alike_and_a_strict_one_is_caught(
     setting = Plane(("0.9",), REPLACE, mechanism=mechanism, reach=8)
     assert disagreements(setting) == 0
     with monkeypatch.context() as patched:
+        patched.setattr(strict_points, "overloads", ["as it is"], raising=False)
         patched.setattr(cover_module, "scan_points", strict_points)
         # The loss itself is continuous, so that a tie does not show in its value.
         assert (disagreements(setting) > 0) == (mechanism == "kng")

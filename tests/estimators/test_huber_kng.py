@@ -7,6 +7,7 @@ import pytest
 
 import kng
 from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.privacy import Assumption
 
 
 def model_of(**changed):
@@ -57,3 +58,13 @@ def test_what_it_cannot_draw_is_refused(changed, X, error, words):
 def test_any_records_are_answered(n):
     model = model_of(random_state=2).fit(np.full((n, 1), np.nan), np.full(n, np.inf))
     assert np.isfinite(model.coef_).all()
+
+
+def test_four_coefficients_say_that_time_has_no_limit():
+    """Some records take a minute (docs/catalogue.md); three coefficients none that we know of."""
+    for columns in (2, 3):
+        X = np.linspace(-1, 1, 20 * columns).reshape(20, columns)
+        given = {"epsilon": 1, "threshold": 0.5, "coef_bound": 1, "mechanism": "kng"}
+        model = kng.HuberRegressor(**given, bounds_X=(-1, 1)).fit(X, X[:, 0])
+        stated = Assumption.UNBOUNDED_TIME in model.release_.assumptions
+        assert stated == (columns == 3)

@@ -302,7 +302,7 @@ def test_released_coefficients_have_the_law_in_the_callers_units() -> None:
     """From records in other units, through ingestion and lattice, to `coef_` and `intercept_`."""
     case = Case(2, tilted, intercept=True)
     X, y = tilted(np.random.default_rng(7), 1)
-    model = LinearRegression(epsilon=2, bounds_X=(10, 50), bounds_y=(7, 13))
+    model = LinearRegression(mechanism="kng", epsilon=2, bounds_X=(10, 50), bounds_y=(7, 13))
     drawn = []
     for seed in range(1000, 2000):
         model.set_params(random_state=seed).fit(30 + 20 * X, 10 + 3 * y)
