@@ -43,7 +43,7 @@ class Scale:
     """Where the response lies and how far it spreads, in its own units.
 
     ``size`` is its standard deviation if it is normal, ``farthest`` the distance of the farther
-    bound, ``heaped`` how the least radius is told: so many records lie at the centre itself that
+    bound. ``heaped`` says that the least radius was drawn: so many records lie at the centre that
     their spread says nothing about the others.
     """
 
