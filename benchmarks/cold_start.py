@@ -58,7 +58,7 @@ def main(revision: str = FORMER) -> int:
     with tempfile.TemporaryDirectory() as name:
         both = sources(Path(name), revision)
         for source in both.values():  # bytecode, which an installation has
-            seconds("import kng, kng.release", source, Path(name))
+            seconds("import kng, kng.corridor", source, Path(name))
         for turn in range(ROUNDS):
             for who in list(both)[:: -1 if turn % 2 else 1]:
                 with tempfile.TemporaryDirectory() as cache:

@@ -43,10 +43,10 @@ from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.protocols import CurvedLoss, Norm, PlaneLoss, Point, Source
 from kng.core.smoothing import Smoothing
+from kng.corridor import certified
 from kng.data import open_source
 from kng.domains import Box, WholeSpace
 from kng.norms import LInf
-from kng.release import certified
 from kng.samplers import noise as noise_module
 from kng.samplers.order import envelope_of
 

@@ -27,8 +27,8 @@ from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.protocols import Point
+from kng.corridor import certified
 from kng.estimators.columns import Columns
-from kng.release import certified
 
 END = 8
 

@@ -38,12 +38,12 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.sensitivity import Constant
+from kng.corridor import certified
 from kng.domains import Box
 from kng.estimators.columns import Columns
 from kng.losses import HuberPlane, huber_plane
 from kng.mechanisms import Exponential
 from kng.norms import LInf
-from kng.release import certified
 
 END = 8
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import kng
-from kng import release
+from kng import corridor
 
 Call = Callable[..., Any]
 
@@ -69,7 +69,7 @@ class Watch:
 
 def watched_zone(watch: Watch) -> Any:
     """Return the private zone, watched from within."""
-    zone = release.private_zone
+    zone = corridor.private_zone
 
     class Zone(zone):  # type: ignore[misc, valid-type]
         def __enter__(self) -> None:
@@ -98,7 +98,7 @@ class WatchedLedger(kng.Ledger):
 def observed(name: str, call: Call, folder: Path) -> dict[str, Any]:
     """Make a call under a watch."""
     watch = Watch({str(folder / "records.csv")})
-    release.private_zone = watched_zone(watch)
+    corridor.private_zone = watched_zone(watch)
     listen(watch.compiles)
     ledger = WatchedLedger(folder / f"{os.getpid()}.ledger", cap=1)
     ledger.watch = watch

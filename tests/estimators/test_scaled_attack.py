@@ -15,7 +15,7 @@ import pytest
 from flint import arb
 
 import kng
-from kng import release as corridor
+from kng import corridor
 from kng.core.bounds import Bounds
 from kng.core.design import Design, across, from_zero
 from kng.core.enclosures import precision

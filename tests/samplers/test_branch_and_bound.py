@@ -24,13 +24,13 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.protocols import Point
+from kng.corridor import certified
 from kng.data import open_regression
 from kng.domains import Box, Uncrossed
 from kng.estimators.regression import encoded
 from kng.losses import QuantilePlane
 from kng.mechanisms import KNG, Exponential
 from kng.norms import InterceptSup, LInf
-from kng.release import certified
 from kng.samplers import branch_and_bound
 from kng.samplers.branch_and_bound import (
     BoxEnvelope,

@@ -22,12 +22,12 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, Assumption, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.protocols import Point
+from kng.corridor import certified
 from kng.data import open_source
 from kng.domains import Box
 from kng.losses import GeometricMedian
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L2, LInf
-from kng.release import certified
 from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound, later
 from kng.samplers.chains.slices import Slices
 from kng.samplers.covers.expansions import FLOOR, SCALARS, expand, width

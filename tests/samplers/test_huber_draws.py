@@ -18,13 +18,13 @@ from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
+from kng.corridor import certified
 from kng.data import open_regression
 from kng.domains import Box
 from kng.estimators.regression import encoded
 from kng.losses import HuberPlane
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
-from kng.release import certified
 from kng.samplers.branch_and_bound import BranchAndBound
 from kng.samplers.chains.slices import Slices
 from kng.samplers.covers.expansions import CEILING, FLOOR, SCALARS, expand, width

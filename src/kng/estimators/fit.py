@@ -9,7 +9,7 @@ from fractions import Fraction
 from kng.core.lattice import Lattice
 from kng.core.protocols import Point
 from kng.core.regression import FitPlan
-from kng.release import Stage
+from kng.corridor import Stage
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from kng.core.exact import listed, positive, show
 from kng.core.lattice import power_of_two_below
 from kng.core.problem import Problem
 from kng.core.released import Release
+from kng.corridor import Answer, Stage, certified, release
 from kng.data import file_of, header_of, open_source
 from kng.domains import Box
 from kng.estimators.request import details, one_of, request_of
 from kng.losses import GeometricMedian
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L2
-from kng.release import Answer, Stage, certified, release
 
 # Steps along the widest column if no granularity is given: at least 2**24, and fewer than 2**25,
 # up to which squared distances are exact. No column may have fewer than 2**8 of them.

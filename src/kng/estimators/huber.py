@@ -16,6 +16,7 @@ from kng.core.lattice import Lattice, power_of_two_below
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.released import Fact
+from kng.corridor import Answer, Stage, certified, release
 from kng.domains import Box
 from kng.estimators.columns import Columns, Look, Opening
 from kng.estimators.fit import Fit
@@ -34,7 +35,6 @@ from kng.losses import HuberPlane
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.mechanisms.scaled import Bent
 from kng.norms import LInf
-from kng.release import Answer, Stage, certified, release
 
 # The response is read in steps of 2**-20 thresholds or less, up to 2**20 thresholds from its
 # middle: no bound in practice, and none that the sensitivity of the gradient knows of.

@@ -15,13 +15,13 @@ from kng.core.problem import Problem
 from kng.core.protocols import Norm, Point
 from kng.core.regression import Plan
 from kng.core.released import Release
+from kng.corridor import Answer, Finish, Stage, certified, release
 from kng.data import open_source
 from kng.domains import Box, WholeSpace
 from kng.estimators.request import details, one_of, request_of
 from kng.losses import Squared
 from kng.mechanisms import KNG, Exponential, KNorm
 from kng.norms import L1, LInf, WeightedSup
-from kng.release import Answer, Finish, Stage, certified, release
 
 # Steps between the bounds if no granularity is given: at least 2**32, because a mean averages
 # rounding away and is never coarser than its noise.

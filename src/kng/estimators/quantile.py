@@ -20,13 +20,13 @@ from kng.core.problem import Problem
 from kng.core.protocols import Point
 from kng.core.regression import Plan
 from kng.core.released import Release
+from kng.corridor import Answer, Stage, certified, release
 from kng.data import open_source
 from kng.domains import Box
 from kng.estimators.request import Request, details, one_of, request_of
 from kng.losses import Pinball
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
-from kng.release import Answer, Stage, certified, release
 
 # Steps between the bounds if no granularity is given: at least 2**20. A quantile wants them no
 # finer than needed, so that tied records stand out against the points between them.

@@ -19,6 +19,7 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.protocols import Domain, Norm, Point
 from kng.core.released import Fact
+from kng.corridor import Answer, Stage, certified, release
 from kng.domains import Box, Uncrossed
 from kng.estimators.columns import Columns, Look
 from kng.estimators.regression import (
@@ -32,7 +33,6 @@ from kng.estimators.request import details, one_of
 from kng.losses import QuantilePlane
 from kng.mechanisms import KNG, Exponential
 from kng.norms import InterceptSup, LInf
-from kng.release import Answer, Stage, certified, release
 
 # The response is read in 2**24 steps, and coefficients are released in steps of 2**-31 of their
 # bound, but not below 2**-33 half ranges of y: far below the noise, fine enough to split a heap,

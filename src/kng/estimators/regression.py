@@ -24,6 +24,7 @@ from kng.core.exact import exact, positive, show
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.protocols import Norm, Point, Source
 from kng.core.released import Fact, Release
+from kng.corridor import Answer, Stage, certified, release
 from kng.data import covariates_of, open_regression, open_response
 from kng.estimators.columns import Columns, Look, Opening, Openings
 from kng.estimators.fit import Fit
@@ -31,7 +32,6 @@ from kng.estimators.request import Request, details, one_of, request_of
 from kng.estimators.shapes import covariates_in, names_in, response_in
 from kng.estimators.unfitted import Unfitted
 from kng.norms import L1, L2, LInf
-from kng.release import Answer, Stage, certified, release
 
 # Steps between the bounds of a covariate. 2**17 records times squares of 2**17 stay below 2**53,
 # so BLAS adds products exactly; and 2**-16 of a range is far below any statistical error.

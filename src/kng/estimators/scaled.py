@@ -22,6 +22,7 @@ from kng.core.problem import Problem
 from kng.core.protocols import Domain, Norm, Point
 from kng.core.regression import Regression, Theta
 from kng.core.scale import SCALE_STEPS, RadiusGrid, Scale, ScaleRule
+from kng.corridor import Stage, certified
 from kng.domains import Box, L1Ball, WholeSpace
 from kng.estimators.columns import Opening
 from kng.estimators.fit import Also, Fit
@@ -29,7 +30,6 @@ from kng.losses import Huber, Pinball, Radius
 from kng.mechanisms import KNG, ScaledPerturbation
 from kng.mechanisms.scaled import Threshold, Unclipped
 from kng.norms import LInf
-from kng.release import Stage, certified
 
 # Steps of y between its bounds: the least threshold has 2**11 of them, and two parts of 16 bits
 # hold a response.
