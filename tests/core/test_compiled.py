@@ -42,16 +42,17 @@ def package(tmp_path, monkeypatch):
     module._stamp.cache_clear()
 
 
-def outer(folder, added):
+def outer(folder, added, above=None):
     """Write a function that calls one of another file, and return it as a new process would."""
     name = f"inner_{folder.name}".replace("-", "_")
-    (folder / f"{name}.py").write_text(INNER.format(added=added))
-    (folder / "outer.py").write_text(OUTER.format(inner=name))
+    inside, outside = folder / f"{name}.py", (above or folder) / "outer.py"
+    inside.write_text(INNER.format(added=added))
+    outside.write_text(OUTER.format(inner=name))
     module._stamp.cache_clear()
-    for each in (name, "outer"):
-        spec = importlib.util.spec_from_file_location(each, folder / f"{each}.py")
+    for path in (inside, outside):
+        spec = importlib.util.spec_from_file_location(path.stem, path)
         made = importlib.util.module_from_spec(spec)
-        importlib.util.sys.modules[each] = made
+        importlib.util.sys.modules[path.stem] = made
         spec.loader.exec_module(made)
     return made.outer
 
@@ -85,6 +86,13 @@ def test_a_change_in_another_file_is_noticed(package):
     """Numba's own cache goes by the function's file alone, and would answer 2."""
     assert loaded_from_cache(outer(package, 1.0)) == (2.0, False)
     assert loaded_from_cache(outer(package, 5.0)) == (6.0, False)
+
+
+def test_a_change_in_another_folder_is_noticed(package):
+    (package / "above").mkdir()
+    assert loaded_from_cache(outer(package, 1.0, package / "above")) == (2.0, False)
+    assert loaded_from_cache(outer(package, 1.0, package / "above")) == (2.0, True)
+    assert loaded_from_cache(outer(package, 5.0, package / "above")) == (6.0, False)
 
 
 @pytest.mark.parametrize("kind", ["*.nbi", "*.nbc"])

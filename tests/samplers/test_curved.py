@@ -16,6 +16,7 @@ from samplers.tapes import enumerate_tapes
 
 from kng.core.bits import SeededBits
 from kng.core.bounds import Bounds
+from kng.core.boxes.halving import CERTAIN, ENVELOPE
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import DensityPlan
@@ -31,7 +32,6 @@ from kng.norms import L2, LInf
 from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound, later
 from kng.samplers.chains.slices import Slices
 from kng.samplers.covers.expansions import FLOOR, SCALARS, expand, width
-from kng.samplers.covers.halving import CERTAIN, ENVELOPE
 
 
 def plan_of(

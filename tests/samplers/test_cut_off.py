@@ -14,13 +14,13 @@ from samplers.test_huber_draws import plan_of, read
 
 import kng
 from kng.core.bits import SeededBits
+from kng.core.boxes.sheared import SHIFT
 from kng.core.compiled import load
 from kng.core.protocols import Point
 from kng.mechanisms import KNG, Exponential
 from kng.samplers import branch_and_bound
 from kng.samplers.branch_and_bound import accepted_of, covering, later
 from kng.samplers.covers.cut_off import cut_off
-from kng.samplers.covers.sheared import SHIFT
 
 
 def test_a_smaller_box_holds_all_points_within_the_walls():

@@ -133,9 +133,10 @@ class _Cache:
 
 
 class _Files(FunctionCache):
-    """Files that are fresh as long as no source beside the function's has changed.
+    """Files that are fresh as long as no source has changed that could change the machine code.
 
-    Numba asks for the function's own source only; what it calls may stand in another one.
+    Numba asks for the function's own source only; what it calls may stand in another one. So all
+    sources are asked for that stand beside the function, or beside one that it calls.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -143,7 +144,7 @@ class _Files(FunctionCache):
         self._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
             cache_path=self._cache_path,
             filename_base=self._impl.filename_base,
-            source_stamp=_stamp(Path(inspect.getfile(function)).parent),
+            source_stamp="".join(_stamp(folder) for folder in sorted(_folders(function))),
         )
 
 
@@ -185,6 +186,13 @@ def _stamp(package: Path) -> str:
     for path in sorted(package.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def _folders(function: Callable[..., Any]) -> set[Path]:
+    """Return where a function stands, and all those that it calls."""
+    return {Path(inspect.getfile(function)).parent}.union(
+        *(_folders(each.py_func) for each in _called(function))
+    )
 
 
 def _called(function: Callable[..., Any]) -> Iterator[Any]:

@@ -28,6 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
+from kng.core.boxes.halving import ENVELOPE, LOG
+from kng.core.boxes.sheared import ShearedBoxes
 from kng.core.enclosures import exp_minus
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import Certificate, DensityPlan
@@ -38,8 +40,6 @@ from kng.core.smoothing import smoothing
 from kng.samplers.coins import below, choose, uniform
 from kng.samplers.covers.cover import covers_of, load_planes
 from kng.samplers.covers.curved_cover import CurvedCover, load_curved, shear_of, upright
-from kng.samplers.covers.halving import ENVELOPE, LOG
-from kng.samplers.covers.sheared import ShearedBoxes
 from kng.samplers.leaves import smoothed
 
 # Up to how many coordinates boxes are a way to draw.

@@ -13,7 +13,7 @@ come a lower and an upper bound on the exponent over the box. The box with the l
 
     points * ( exp(-lower) - exp(-upper) )
 
-is halved next, until there are enough of them (`covers.halving.enough`).
+is halved next, until there are enough of them (`core.boxes.halving.enough`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ import math
 
 import numpy as np
 
-from kng.core.compiled import compiled
-from kng.samplers.covers.grouping import HIGH
-from kng.samplers.covers.halving import (
+from kng.core.boxes.halving import (
     COUNTED,
     CUT,
     ENVELOPE,
@@ -42,6 +40,8 @@ from kng.samplers.covers.halving import (
     push,
     weigh,
 )
+from kng.core.compiled import compiled
+from kng.samplers.covers.grouping import HIGH
 
 # Of a box, in whole numbers: what `halving` needs, and where its open items are listed. In real
 # numbers: what `halving` needs, then the sums over decided records.

@@ -13,6 +13,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.boxes.halving import KEY, REAL, enough
+from kng.core.boxes.sheared import SHIFT, ShearedBoxes
 from kng.core.compiled import load
 from kng.core.protocols import PlaneDomain, PlaneField, Point
 from kng.samplers.covers.arranged import Arranged
@@ -31,9 +33,7 @@ from kng.samplers.covers.boxes import (
     scan_points,
 )
 from kng.samplers.covers.grouping import HIGH, fill_groups, order_groups
-from kng.samplers.covers.halving import KEY, REAL, enough
 from kng.samplers.covers.pilots import pilot_of
-from kng.samplers.covers.sheared import SHIFT, ShearedBoxes
 
 Array = NDArray[np.float64]
 

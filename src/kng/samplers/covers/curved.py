@@ -19,23 +19,7 @@ import math
 
 import numpy as np
 
-from kng.core.compiled import compiled
-from kng.samplers.covers.cut_off import cut_off
-from kng.samplers.covers.expansions import (
-    BEND,
-    CEILING,
-    DISTANCE,
-    ENDS,
-    FLOOR,
-    FUZZ,
-    OPEN,
-    RADIUS,
-    ROUNDING,
-    SCALARS,
-    VALUE,
-    expand,
-)
-from kng.samplers.covers.halving import (
+from kng.core.boxes.halving import (
     COUNTED,
     CUT,
     ENVELOPE,
@@ -51,6 +35,22 @@ from kng.samplers.covers.halving import (
     pop,
     push,
     weigh,
+)
+from kng.core.compiled import compiled
+from kng.samplers.covers.cut_off import cut_off
+from kng.samplers.covers.expansions import (
+    BEND,
+    CEILING,
+    DISTANCE,
+    ENDS,
+    FLOOR,
+    FUZZ,
+    OPEN,
+    RADIUS,
+    ROUNDING,
+    SCALARS,
+    VALUE,
+    expand,
 )
 
 # Of a box, in whole numbers: what `halving` needs, the expansion it uses, and whether that is its

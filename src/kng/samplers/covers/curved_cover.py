@@ -18,6 +18,8 @@ from math import ceil, log2
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.boxes.halving import enough
+from kng.core.boxes.sheared import SHIFT, ShearedBoxes, longer
 from kng.core.compiled import load
 from kng.core.protocols import CurvedField, PlaneDomain, Point
 from kng.samplers.covers.curved import (
@@ -36,8 +38,6 @@ from kng.samplers.covers.curved import (
     refine,
 )
 from kng.samplers.covers.expansions import DISTANCE, HUBER, SCALARS, expand, width
-from kng.samplers.covers.halving import enough
-from kng.samplers.covers.sheared import SHIFT, ShearedBoxes, longer
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

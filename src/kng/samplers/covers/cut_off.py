@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from kng.core.boxes.halving import climb
 from kng.core.compiled import compiled
-from kng.samplers.covers.halving import climb
 
 # Rounds over all walls.
 _ROUNDS = 2

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
+from kng.core.boxes.halving import LOWER, POINTS, REAL, UPPER
 from kng.core.protocols import PlaneDomain, Point
-from kng.samplers.covers.halving import LOWER, POINTS, REAL, UPPER
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

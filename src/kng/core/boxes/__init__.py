@@ -1,0 +1,1 @@
+"""Boxes of lattice points: where they are kept, and how they are halved."""
