@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from kng.core.errors import SpecError
 from kng.core.exact import positive, whole
@@ -93,11 +93,14 @@ Neighbours = ReplaceOne | AddRemove
 class PrivacyUnit:
     """What one unit of protection is: a record, or a person with at most k records.
 
-    By the triangle inequality k records move any score by at most k sensitivities.
+    By the triangle inequality k records move any score by at most k sensitivities. ``presence``
+    says whether a record may be absent (missing, filtered out, of another group): it then has the
+    score 0, and replacing a record may turn a present one into an absent one.
     """
 
     neighbours: Neighbours
     records_per_person: int = 1
+    presence: Literal["always", "optional"] = "always"
 
     def __post_init__(self) -> None:
         read_records(self.records_per_person)

@@ -1,0 +1,235 @@
+"""The parts of the theorem, and what each of them answers for.
+
+    p(theta) proportional to exp( -(epsilon / 2 Delta(theta)) || sum of scores at theta ||_K )
+
+The loss says where the score of one record can lie, the norm measures bodies and boxes, the domain
+knows its points, a field (a loss that has read records) knows its score, and the sampler only asks.
+Nobody outside a part contains its formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kng.core.bits import Bits
+from kng.core.bodies import Body, Piece
+from kng.core.regions import Grid, Region
+from kng.core.shapes import Shape
+
+if TYPE_CHECKING:
+    from kng.core.plan import DensityPlan
+    from kng.core.protocols import Source
+
+Point = tuple[int, ...]
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class Standing(StrEnum):
+    """Who answers for a part."""
+
+    PROVED = "proved"
+    CALLERS = "caller's"
+
+
+class Norm(Protocol):
+    """||.||_K, in whatever units its vector has."""
+
+    @property
+    def shape(self) -> Shape | None:
+        """The unit ball by name, if it has one."""
+        ...
+
+    def value(self, vector: Sequence[Fraction]) -> Fraction:
+        """Return the norm of a vector; where it is irrational, rounded up by 2**-90 of it or so."""
+        ...
+
+    def bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return bounds on the norm between two corners, for rows of corners, rounded outwards."""
+        ...
+
+    def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
+        """Return the largest norm between two corners, never below it."""
+        ...
+
+    def largest_in_ball(self, radius: Fraction, dim: int) -> Fraction:
+        """Return the largest norm of a vector of this Euclidean length, never below it."""
+        ...
+
+    def at(self, changes: Sequence[Piece]) -> Norm:
+        """Return the norm for these changes of one record: itself, unless it follows them."""
+        ...
+
+    def refusal(self, dim: int) -> str | None:
+        """Say why it cannot measure vectors of so many coordinates, or None."""
+        ...
+
+
+class Points(Protocol):
+    """The lattice points of a bounded domain, each with the same base weight."""
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        ...
+
+    @property
+    def first(self) -> Point:
+        """The corner with the least coordinates of a box around them."""
+        ...
+
+    @property
+    def last(self) -> Point:
+        """The corner with the largest coordinates."""
+        ...
+
+    @property
+    def points(self) -> int:
+        """How many points the box holds, at least as many as there are."""
+        ...
+
+    def home(self) -> Point:
+        """Return a point that lies inside and that no record decides."""
+        ...
+
+    def contains(self, point: Point) -> bool:
+        """Whether a lattice point is one of them."""
+        ...
+
+    def beside(self, low: Array, high: Array) -> tuple[Mask, Mask]:
+        """Tell of boxes, rows of corners, which lie wholly inside and which wholly outside.
+
+        Corners are lattice coordinates in float64; neither answer may be a wrong yes.
+        """
+        ...
+
+
+@runtime_checkable
+class Walled(Points, Protocol):
+    """Points that satisfy linear inequalities."""
+
+    def inequalities(self) -> list[tuple[Point, int]]:
+        """Return pairs (a, b): a point k lies inside if a'k <= b for all of them."""
+        ...
+
+
+class Domain(Protocol):
+    """Theta and its base measure, in the units of theta."""
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        ...
+
+    def region(self) -> Region:
+        """Return between which bounds it lies."""
+        ...
+
+    def contains(self, theta: Sequence[Fraction]) -> bool:
+        """Whether a theta lies inside."""
+        ...
+
+    def on(self, grid: Grid) -> Points:
+        """Return its lattice points; refuse if it is unbounded or its base is not uniform."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What a score of k coordinates is over m boxes, up to first order.
+
+        | score_k(c + delta) - value_k - sum_j slope_kj delta_j |  <=  out_k
+
+    for every lattice point c + delta of a box with centre c. Deltas are in lattice steps. ``out``
+    holds every rounding, of the score and of the expansion itself.
+    """
+
+    value: Array  # (m, k)
+    slope: Array  # (m, k, d)
+    out: Array  # (m, k)
+
+    def bounds(self, half: Array) -> tuple[Array, Array]:
+        """Return bounds of each coordinate over the boxes with these half sides."""
+        # einsum rounds each sum by a few ulps; 2**-45 of what is added covers it.
+        wide = np.einsum("mkd,md->mk", np.abs(self.slope), half) + self.out
+        wide = wide * (1 + 2.0**-45) + 2.0**-45 * np.abs(self.value)
+        return self.value - wide, self.value + wide
+
+
+class Field(Protocol):
+    """A loss that has read records; private."""
+
+    def score(self, theta: Point) -> Fraction:
+        """Return the score at one lattice point, exactly: the norm of the sum, or the value."""
+        ...
+
+
+@runtime_checkable
+class EnclosedField(Field, Protocol):
+    """A field that can say what its score is over boxes of lattice points."""
+
+    def expand(self, centre: Array, half: Array) -> Expansion:
+        """Expand the vector whose norm is the score over boxes, rows of centres and half sides."""
+        ...
+
+    def start(self) -> Array:
+        """Return a point near the least score, in lattice coordinates; it changes no law."""
+        ...
+
+
+class Loss(Protocol):
+    """What is minimised, over records with public bounds. Formulas, never data."""
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates of theta."""
+        ...
+
+    @property
+    def grid(self) -> Grid | None:
+        """The lattice that theta must live on, if the loss is exact on one only."""
+        ...
+
+    def body(self, region: Region) -> Body:
+        """Return what holds the score of any record at any theta of a region, or refuse."""
+        ...
+
+    def smallest(self, region: Region) -> Body:
+        """Return the body at the theta of a region where it reaches least far."""
+        ...
+
+    def values(self, region: Region) -> Body:
+        """Return what holds the value of the loss of any record, in one coordinate, or refuse."""
+        ...
+
+    def read(self, source: Source, plans: Sequence[DensityPlan]) -> Sequence[Field]:
+        """Read the records once for all plans; below the charge."""
+        ...
+
+
+class Sampler(Protocol):
+    """How to draw from a plan."""
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        ...
+
+    def refusal(self, plan: DensityPlan) -> str | None:
+        """Say from public facts why it cannot draw from a plan, or None."""
+        ...
+
+    def certify(self, plan: DensityPlan) -> DensityPlan:
+        """Return the plan with this sampler's promise, and load what a draw needs."""
+        ...
+
+    def draw(self, plan: DensityPlan, field: Field, bits: Bits) -> Point:
+        """Return a point with the plan's law; must not fail and must not reveal anything."""
+        ...

@@ -1,0 +1,48 @@
+"""Unit balls of norms by name, for samplers and accelerators that serve some of them.
+
+A norm states its shape; nobody guesses it from values. A norm whose ball has no name here has the
+shape None and is served by whatever asks only for its value and its bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class BoxShape:
+    """||v|| = max_j |v_j| / half_width_j; () stands for ones, in any number of coordinates."""
+
+    half_widths: tuple[Fraction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SumShape:
+    """||v|| = sum_j weight_j |v_j|; () stands for ones."""
+
+    weights: tuple[Fraction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RoundShape:
+    """||v|| = sqrt( sum_j (weight_j v_j)^2 ); () stands for ones."""
+
+    weights: tuple[Fraction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InterceptShape:
+    """||v|| = |v_0| + slope ( max_{j > 0} |v_j| - |v_0| )_+ ."""
+
+    slope: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class FacetShape:
+    """||v|| = max_k |a_k'v|."""
+
+    facets: tuple[tuple[Fraction, ...], ...]
+
+
+Shape = BoxShape | SumShape | RoundShape | InterceptShape | FacetShape

@@ -1,0 +1,1 @@
+"""Functions of a prediction and a response. A loss is one of them times a model."""
