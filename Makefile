@@ -37,7 +37,7 @@ $(VENV)/.installed-dev: pyproject.toml
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-# Seeded draws that must not change; record them anew only where a commit says why.
+# Seeded draws and receipts that must not change; record them anew only where a commit says why.
 freeze: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python -m freeze.record
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import kng
 
-Draw = Callable[[int], kng.Release]
+Draw = Callable[[Any], kng.Release]
 
 BOUNDS = {"bounds_X": (-1, 1), "bounds_y": (-3, 3)}
 RELATIONS: dict[str, dict[str, Any]] = {
@@ -31,7 +31,7 @@ def table(n: int, columns: int) -> np.ndarray:
 def fitted(kind: type, columns: int, **options: Any) -> Draw:
     """Return a fit to a plane with small residuals."""
 
-    def draw(seed: int) -> kng.Release:
+    def draw(seed: Any) -> kng.Release:
         X = table(120, columns)
         y = 0.25 + X @ np.linspace(1, -0.5, columns) + (column(120) - 0.5) / 4
         release: kng.Release = kind(random_state=seed, **{**BOUNDS, **options}).fit(X, y).release_
