@@ -10,12 +10,12 @@ import pytest
 from kng.core.compiled import load
 from kng.data.columns import divide_columns, scale_columns
 from kng.losses.gram import load_products
-from kng.samplers.covers.cover import load_planes
-from kng.samplers.covers.curved_cover import load_curved
+from kng.samplers.covers.plane_cover import load_planes
+from kng.samplers.covers.smooth_cover import load_smooth
 
 
 def pytest_configure(config: pytest.Config) -> None:
     load(divide_columns, scale_columns)
     load_products()
     load_planes()
-    load_curved()
+    load_smooth()

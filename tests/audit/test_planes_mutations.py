@@ -32,7 +32,7 @@ from kng.core.sensitivity import Constant
 from kng.data.ingest import Ingest
 from kng.losses import QuantilePlane, quantile_plane
 from kng.samplers.branch_and_bound import BoxEnvelope
-from kng.samplers.covers import cover as cover_module
+from kng.samplers.covers import plane_cover
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
 
@@ -237,10 +237,10 @@ def strict_points(rows, residual, copies, *others):
     times = copies if len(copies) else np.ones(len(rows))
     for m in range(len(t)):
         ahead = residual < rows.astype(np.float64) @ t[m]
-        high = np.floor(residual[ahead] / cover_module.HIGH)
+        high = np.floor(residual[ahead] / plane_cover.HIGH)
         sums[m, :-2] = times[ahead] @ rows[ahead].astype(np.float64)
         sums[m, -2] = times[ahead] @ high
-        sums[m, -1] = times[ahead] @ (residual[ahead] - high * cover_module.HIGH)
+        sums[m, -1] = times[ahead] @ (residual[ahead] - high * plane_cover.HIGH)
 
 
 def strict_score(self: Any, theta: Point) -> Fraction:
@@ -259,7 +259,7 @@ def test_the_sampler_and_the_loss_decide_ties_alike_and_a_strict_one_is_caught(
     assert disagreements(setting) == 0
     with monkeypatch.context() as patched:
         patched.setattr(strict_points, "overloads", ["as it is"], raising=False)
-        patched.setattr(cover_module, "scan_points", strict_points)
+        patched.setattr(plane_cover, "scan_points", strict_points)
         # The loss itself is continuous, so that a tie does not show in its value.
         assert (disagreements(setting) > 0) == (mechanism == "kng")
     with monkeypatch.context() as patched:

@@ -39,8 +39,8 @@ from kng.samplers.branch_and_bound import (
     covering,
 )
 from kng.samplers.chains.chords import Chords
-from kng.samplers.covers import cover
-from kng.samplers.covers.arranged import FAR
+from kng.samplers.covers import plane_cover
+from kng.samplers.covers.sorted_records import FAR
 
 HALF = Fraction(1, 2)
 
@@ -340,13 +340,13 @@ def test_no_more_boxes_than_there_is_room_for(monkeypatch):
 @pytest.mark.parametrize("case", ["tau 0.9", "exponential"])
 def test_lists_that_are_dropped_change_no_score(case, monkeypatch):
     """With little room most boxes start again from all records, and count each of them once."""
-    monkeypatch.setattr(cover, "_ROOM", 2**10)
-    monkeypatch.setattr(cover, "_PER_BOX", 1)
+    monkeypatch.setattr(plane_cover, "_ROOM", 2**10)
+    monkeypatch.setattr(plane_cover, "_PER_BOX", 1)
     made = []
     monkeypatch.setattr(
-        cover.Cover,
+        plane_cover.PlaneCover,
         "_make_room",
-        lambda self, original=cover.Cover._make_room: made.append(original(self)),
+        lambda self, original=plane_cover.PlaneCover._make_room: made.append(original(self)),
     )
     plan = plan_of(**{**CASES[case], "reach": 2**16, "records": 3000})
     field = field_of(plan, *line_data(2, 3000))

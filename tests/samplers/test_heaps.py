@@ -14,8 +14,8 @@ from scipy.stats import kstest
 import kng
 from kng.core.bits import SeededBits
 from kng.losses.quantile_plane import PlaneRecords
-from kng.samplers.covers import heaps
-from kng.samplers.covers.heaps import merged
+from kng.samplers.covers import tied_records
+from kng.samplers.covers.tied_records import merged
 
 
 @settings(max_examples=50, deadline=None)
@@ -34,7 +34,7 @@ def test_merging_keeps_every_record(pairs):
 
 
 def test_a_hash_that_tells_nothing_joins_no_others(monkeypatch):
-    monkeypatch.setattr(heaps, "_hashes", lambda rows, _: np.zeros(len(rows), np.uint64))
+    monkeypatch.setattr(tied_records, "_hashes", lambda rows, _: np.zeros(len(rows), np.uint64))
     draw = np.random.default_rng(6)
     rows = draw.integers(-2, 3, (3000, 2)).astype(np.float32)
     response = draw.integers(-2, 3, 3000).astype(float)

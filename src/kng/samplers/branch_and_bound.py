@@ -1,7 +1,7 @@
 """Exact draws in a few coordinates: leaves that are boxes, found by branch and bound.
 
 The domain is cut into boxes of lattice points with bounds on the exponent over each
-(`covers.boxes`), until
+(`covers.plane_loop`, `covers.smooth_loop`), until
 
     sum over boxes inside of  points * exp(-upper)   >=   alpha * sum of  points * exp(-lower),
 
@@ -38,8 +38,8 @@ from kng.core.protocols import CurvedField, CurvedLoss, PlaneField, Point
 from kng.core.sensitivity import Constant
 from kng.core.smoothing import smoothing
 from kng.samplers.coins import below, choose, uniform
-from kng.samplers.covers.cover import covers_of, load_planes
-from kng.samplers.covers.curved_cover import CurvedCover, load_curved, shear_of, upright
+from kng.samplers.covers.plane_cover import covers_of, load_planes
+from kng.samplers.covers.smooth_cover import SmoothCover, load_smooth, shear_of, upright
 from kng.samplers.leaves import smoothed
 
 # Up to how many coordinates boxes are a way to draw.
@@ -80,7 +80,7 @@ class Scores(Protocol):
 class Covering(Protocol):
     """Disjoint boxes that hold the domain, with bounds on the exponent; offsets are from a pilot.
 
-    Two stand beside each other: `covers.cover` decides records, `covers.curved_cover`
+    Two stand beside each other: `covers.plane_cover` decides records, `covers.smooth_cover`
     expands gradients.
     """
 
@@ -130,7 +130,7 @@ class BranchAndBound:
                 "Branch and bound needs a sensitivity that is the same at every theta."
             )
         if isinstance(plan.problem.loss, CurvedLoss):
-            load_curved()
+            load_smooth()
         else:
             load_planes()
         # From here on we know of records that take a minute (docs/catalogue.md).
@@ -217,7 +217,7 @@ def covering(plan: DensityPlan, field: PlaneField | CurvedField) -> Sequence[Cov
     """Return covers with one box, for the whole domain."""
     rate = plan.exponent(plan.domain.first, Fraction(1))
     if isinstance(plan.problem.loss, CurvedLoss):
-        return [CurvedCover(plan.domain, cast("CurvedField", field), rate, shear_of)]
+        return [SmoothCover(plan.domain, cast("CurvedField", field), rate, shear_of)]
     return covers_of(plan.domain, cast("PlaneField", field), rate)
 
 
@@ -231,8 +231,8 @@ def later(plan: DensityPlan, field: PlaneField | CurvedField) -> Sequence[Callab
         return ()
     curved, rate = cast("CurvedField", field), plan.exponent(plan.domain.first, Fraction(1))
     if loss.shape == "huber":
-        return [lambda: CurvedCover(plan.domain, curved, rate, upright)]
-    return [lambda: CurvedCover(plan.domain, curved, rate, shear_of, 1.0)]
+        return [lambda: SmoothCover(plan.domain, curved, rate, upright)]
+    return [lambda: SmoothCover(plan.domain, curved, rate, shear_of, 1.0)]
 
 
 class BoxEnvelope:

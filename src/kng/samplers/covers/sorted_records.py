@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.protocols import PlaneField, Point
-from kng.samplers.covers.grouping import fill_groups, order_groups
-from kng.samplers.covers.heaps import merged
+from kng.samplers.covers.record_tree import fill_groups, order_groups
+from kng.samplers.covers.tied_records import merged
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ _SAMPLE = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Arranged:
+class SortedRecords:
     """Distinct records x, y - x'pilot, how often each occurs, and levels of groups of them."""
 
     rows: NDArray[np.float32]
@@ -36,7 +36,7 @@ class Arranged:
     levels: int
 
     @classmethod
-    def of(cls, field: PlaneField, pilot: Point, first: Array, last: Array) -> Arranged:
+    def of(cls, field: PlaneField, pilot: Point, first: Array, last: Array) -> SortedRecords:
         """Put records into groups; arrays that are done with go before the next ones come.
 
         A record that is decided alike at every point from ``first`` to ``last`` is moved out of
@@ -58,7 +58,7 @@ class Arranged:
         return cls(rows[order], residual, copies[order] if len(copies) else copies, levels)
 
     def groups(self, shear: Array) -> Array:
-        """Return the table of groups (`covers.grouping`)."""
+        """Return the table of groups (`covers.record_tree`)."""
         table = np.zeros((2 ** (self.levels + 1) - 1, 7 * self.rows.shape[1] + 5))
         fill_groups(self.rows, self.residual, self.copies, shear, self.levels, table)
         return table

@@ -17,23 +17,12 @@ from kng.core.boxes.halving import KEY, REAL, enough
 from kng.core.boxes.sheared import SHIFT, ShearedBoxes
 from kng.core.compiled import load
 from kng.core.protocols import PlaneDomain, PlaneField, Point
-from kng.samplers.covers.arranged import Arranged
-from kng.samplers.covers.boxes import (
-    DOUBT,
-    LEAST,
-    LENGTH,
-    LIST,
-    RATE,
-    SLACK,
-    WHOLE,
-    P,
-    Q,
-    packed,
-    refine,
-    scan_points,
-)
-from kng.samplers.covers.grouping import HIGH, fill_groups, order_groups
-from kng.samplers.covers.pilots import pilot_of
+from kng.samplers.covers.plane_bounds import DOUBT, LEAST, RATE, SLACK, P, Q
+from kng.samplers.covers.plane_loop import LENGTH, LIST, WHOLE, packed, refine
+from kng.samplers.covers.plane_sides import scan_points
+from kng.samplers.covers.record_tree import HIGH, fill_groups, order_groups
+from kng.samplers.covers.sorted_records import SortedRecords
+from kng.samplers.covers.start_points import pilot_of
 
 Array = NDArray[np.float64]
 
@@ -41,11 +30,11 @@ Array = NDArray[np.float64]
 _ROOM, _PER_BOX = 2**21, 16
 
 
-class Cover:
+class PlaneCover:
     """Boxes of lattice points with bounds on the exponent, and the records they leave open."""
 
     def __init__(
-        self, field: PlaneField, records: Arranged, rate: Fraction, boxes: ShearedBoxes
+        self, field: PlaneField, records: SortedRecords, rate: Fraction, boxes: ShearedBoxes
     ) -> None:
         n, d = records.rows.shape
         self.boxes, self._field, self._records = boxes, field, records
@@ -149,7 +138,7 @@ class Cover:
 class PlaneScores:
     """Scores at points of boxes, from the sums over the records that count."""
 
-    cover: Cover
+    cover: PlaneCover
     field: PlaneField
     counted: Array
     least: Array
@@ -164,7 +153,7 @@ def load_planes() -> None:
     load(order_groups, fill_groups, refine, enough, packed, scan_points)
 
 
-def covers_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> list[Cover]:
+def covers_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> list[PlaneCover]:
     """Return covers with one box, for the whole domain, one with each shear."""
     first, last = (np.array([float(k) for k in ends]) for ends in (domain.first, domain.last))
     pilot, shears = (first + last) // 2, [np.eye(domain.dim)]
@@ -172,5 +161,5 @@ def covers_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> list[Co
         pilot, shears = pilot_of(field)
         pilot = np.clip(np.rint(pilot), first, last)
     boxes = [ShearedBoxes(domain, pilot, shear, WHOLE, domain.dim + 2) for shear in shears]
-    records = Arranged.of(field, boxes[0].pilot, first, last)
-    return [Cover(field, records, rate, each) for each in boxes]
+    records = SortedRecords.of(field, boxes[0].pilot, first, last)
+    return [PlaneCover(field, records, rate, each) for each in boxes]

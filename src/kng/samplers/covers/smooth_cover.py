@@ -22,7 +22,8 @@ from kng.core.boxes.halving import enough
 from kng.core.boxes.sheared import SHIFT, ShearedBoxes, longer
 from kng.core.compiled import load
 from kng.core.protocols import CurvedField, PlaneDomain, Point
-from kng.samplers.covers.curved import (
+from kng.samplers.covers.expansions import DISTANCE, HUBER, SCALARS, expand, width
+from kng.samplers.covers.smooth_bounds import (
     FACTS,
     GRAIN,
     KIND,
@@ -31,13 +32,10 @@ from kng.samplers.covers.curved import (
     RECORDS,
     SHARP,
     THRESHOLD,
-    USED,
     WEIGHS_VALUE,
-    WHOLE,
     at_points,
-    refine,
 )
-from kng.samplers.covers.expansions import DISTANCE, HUBER, SCALARS, expand, width
+from kng.samplers.covers.smooth_loop import USED, WHOLE, refine
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -47,7 +45,7 @@ _SAMPLE = 4096
 _STEPS = 40
 
 
-class CurvedCover:
+class SmoothCover:
     """Boxes of lattice points with bounds on the exponent, from expansions of the gradient."""
 
     def __init__(
@@ -159,7 +157,7 @@ class CurvedCover:
             else:
                 self._table = longer(self._table)
 
-    def scores(self, boxes: Whole, t: Whole) -> CurvedScores:
+    def scores(self, boxes: Whole, t: Whole) -> SmoothScores:
         """Return the scores at points of boxes."""
         least = np.zeros(len(t))
         used = self.boxes.whole[boxes, 2 * t.shape[1] + USED]
@@ -167,11 +165,11 @@ class CurvedCover:
             self._facts, self._table, self._curvatures, used, t.astype(np.float64),
             self.boxes.shear, self._frame, least,
         )  # fmt: skip
-        return CurvedScores(self._field, float(self._field.unit) * least)
+        return SmoothScores(self._field, float(self._field.unit) * least)
 
 
 @dataclass(frozen=True, slots=True)
-class CurvedScores:
+class SmoothScores:
     """Scores at points of boxes: bounded by expansions, exact from all records."""
 
     field: CurvedField
@@ -182,7 +180,7 @@ class CurvedScores:
         return self.field.score(point)
 
 
-def load_curved() -> None:
+def load_smooth() -> None:
     """Load what covers need, before anything is charged."""
     load(expand, refine, enough, at_points)
 
