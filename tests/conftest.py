@@ -9,9 +9,9 @@ import pytest
 
 from kng.core.compiled import load
 from kng.data.columns import divide_columns, scale_columns
+from kng.losses.enclosures.plane_cover import load_planes
+from kng.losses.enclosures.smooth_cover import load_smooth
 from kng.losses.gram import load_products
-from kng.samplers.covers.plane_cover import load_planes
-from kng.samplers.covers.smooth_cover import load_smooth
 
 
 def pytest_configure(config: pytest.Config) -> None:

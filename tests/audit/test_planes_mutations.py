@@ -31,8 +31,8 @@ from kng.core.protocols import Point
 from kng.core.sensitivity import Constant
 from kng.data.ingest import Ingest
 from kng.losses import QuantilePlane, quantile_plane
+from kng.losses.enclosures import plane_cover
 from kng.samplers.branch_and_bound import BoxEnvelope
-from kng.samplers.covers import plane_cover
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
 

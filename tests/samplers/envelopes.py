@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from kng.core.boxes.covering import CoveredField, Covering
 from kng.core.plan import DensityPlan
-from kng.core.protocols import CurvedField, PlaneField
-from kng.samplers.branch_and_bound import BoxEnvelope, covering
+from kng.samplers.branch_and_bound import BoxEnvelope, rate_of
 
 
-def envelope_of(
-    plan: DensityPlan, field: PlaneField | CurvedField, boxes: int = 2**14
-) -> BoxEnvelope:
+def covering(plan: DensityPlan, field: CoveredField) -> Sequence[Covering]:
+    """Return the field's covers of a plan's domain."""
+    return field.covers(plan.domain, rate_of(plan))
+
+
+def later(plan: DensityPlan, field: CoveredField) -> Sequence[Callable[[], Covering]]:
+    """Return those that join when the first ones have many boxes."""
+    return field.later_covers(plan.domain, rate_of(plan))
+
+
+def envelope_of(plan: DensityPlan, field: CoveredField, boxes: int = 2**14) -> BoxEnvelope:
     """Return an envelope of so many boxes, or fewer if most attempts are certain to be accepted."""
     cover = covering(plan, field)[-1]
     cover.refine(boxes)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from audit.oracle import PRECISION, ball
 from flint import arb, ctx
-from samplers.envelopes import envelope_of
+from samplers.envelopes import covering, envelope_of
 from samplers.laws import ALARM, p_value
 from samplers.tapes import enumerate_tapes
 
@@ -29,6 +29,8 @@ from kng.data import open_regression
 from kng.domains import Box, Uncrossed
 from kng.estimators.regression import encoded
 from kng.losses import QuantilePlane
+from kng.losses.enclosures import plane_cover
+from kng.losses.enclosures.sorted_records import FAR
 from kng.mechanisms import KNG, Exponential
 from kng.norms import InterceptSup, LInf
 from kng.samplers import branch_and_bound
@@ -36,11 +38,8 @@ from kng.samplers.branch_and_bound import (
     BoxEnvelope,
     BranchAndBound,
     accepted_of,
-    covering,
 )
 from kng.samplers.chains.chords import Chords
-from kng.samplers.covers import plane_cover
-from kng.samplers.covers.sorted_records import FAR
 
 HALF = Fraction(1, 2)
 

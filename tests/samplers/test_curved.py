@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from audit.oracle import PRECISION, ball
 from flint import arb, ctx
-from samplers.envelopes import envelope_of
+from samplers.envelopes import envelope_of, later
 from samplers.laws import ALARM, p_value
 from samplers.tapes import enumerate_tapes
 
@@ -27,11 +27,11 @@ from kng.corridor import certified
 from kng.data import open_source
 from kng.domains import Box
 from kng.losses import GeometricMedian
+from kng.losses.enclosures.expansions import FLOOR, SCALARS, expand, width
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L2, LInf
-from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound, later
+from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound
 from kng.samplers.chains.slices import Slices
-from kng.samplers.covers.expansions import FLOOR, SCALARS, expand, width
 
 
 def plan_of(

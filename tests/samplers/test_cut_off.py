@@ -7,20 +7,20 @@ from itertools import product
 
 import numpy as np
 import pytest
-from samplers.envelopes import envelope_of
+from samplers.envelopes import covering, envelope_of, later
 from samplers.laws import ALARM, p_value
 from samplers.test_curved import boxes_of, draws, exponents, law_of
 from samplers.test_huber_draws import plan_of, read
 
 import kng
 from kng.core.bits import SeededBits
+from kng.core.boxes.cut_off import cut_off
 from kng.core.boxes.sheared import SHIFT
 from kng.core.compiled import load
 from kng.core.protocols import Point
 from kng.mechanisms import KNG, Exponential
 from kng.samplers import branch_and_bound
-from kng.samplers.branch_and_bound import accepted_of, covering, later
-from kng.samplers.covers.cut_off import cut_off
+from kng.samplers.branch_and_bound import accepted_of
 
 
 def test_a_smaller_box_holds_all_points_within_the_walls():

@@ -13,9 +13,9 @@ from scipy.stats import kstest
 
 import kng
 from kng.core.bits import SeededBits
+from kng.losses.enclosures import tied_records
+from kng.losses.enclosures.tied_records import merged
 from kng.losses.quantile_plane import PlaneRecords
-from kng.samplers.covers import tied_records
-from kng.samplers.covers.tied_records import merged
 
 
 @settings(max_examples=50, deadline=None)

@@ -23,11 +23,11 @@ from kng.data import open_regression
 from kng.domains import Box
 from kng.estimators.regression import encoded
 from kng.losses import HuberPlane
+from kng.losses.enclosures.expansions import CEILING, FLOOR, SCALARS, expand, width
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
 from kng.samplers.branch_and_bound import BranchAndBound
 from kng.samplers.chains.slices import Slices
-from kng.samplers.covers.expansions import CEILING, FLOOR, SCALARS, expand, width
 
 
 def plan_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, isqrt, sqrt
@@ -11,11 +11,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.bits import Bits
+from kng.core.boxes.covering import Covering
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
-from kng.core.protocols import EVERY, Integers, Norm, Point, Sensitivity, Source
+from kng.core.protocols import EVERY, Integers, Norm, PlaneDomain, Point, Sensitivity, Source
 from kng.core.sensitivity import Constant
 
 # With coordinates below 2**25 the squared distance in up to eight coordinates is a whole number
@@ -45,6 +47,9 @@ class GeometricMedian:
     """
 
     shape: ClassVar[Literal["distance", "huber"]] = "distance"
+    noun: ClassVar[str] = "columns"
+    remedy: ClassVar[str] = "fewer"
+    slow_from: ClassVar[int] = 5
 
     def gradient_sensitivity(
         self, norm: Norm, records: Encoding, neighbours: Neighbours
@@ -60,6 +65,12 @@ class GeometricMedian:
         """Return the largest distance; distances are >= 0 and reach 0."""
         _refuse_fine(records)
         return Constant(Fraction(floor(sqrt(sum(k * k for k in records.last)))))
+
+    def prepare_covers(self) -> None:
+        """Load what covers need, before anything is charged."""
+        from kng.losses.enclosures.smooth_cover import load_smooth
+
+        load_smooth()
 
     def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[Distances]:
         """Read the records once, for all plans."""
@@ -122,6 +133,22 @@ class Distances:
                 break
             point = point + pull / (1 / root[apart]).sum()
         return np.asarray(point)
+
+    def shifted(self, bits: Bits) -> Distances:  # noqa: ARG002
+        """Return the records as they are; ties need no shift."""
+        return self
+
+    def covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Covering]:
+        """Return a cover by expansions of the gradient, whose boxes lean as the loss does."""
+        from kng.losses.enclosures.smooth_cover import SmoothCover, shear_of
+
+        return [SmoothCover(domain, self, rate, shear_of)]
+
+    def later_covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Callable[[], Covering]]:
+        """Return one with a better bound beside many records, for which they are read twice."""
+        from kng.losses.enclosures.smooth_cover import SmoothCover, shear_of
+
+        return [lambda: SmoothCover(domain, self, rate, shear_of, 1.0)]
 
     def score(self, theta: Point) -> Fraction:
         """Return the score at one lattice point, from all records."""

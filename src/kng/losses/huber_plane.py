@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -11,6 +11,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.bits import Bits
+from kng.core.boxes.covering import Covering
 from kng.core.design import Design
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SpecError
@@ -59,6 +61,9 @@ class HuberPlane:
 
     design: Design
     shape: ClassVar[Literal["distance", "huber"]] = "huber"
+    noun: ClassVar[str] = "coefficients, the intercept among them"
+    remedy: ClassVar[str] = "fewer covariates"
+    slow_from: ClassVar[int] = 4
 
     def __post_init__(self) -> None:
         if any(span != ENDS for span in self.design.spans[:-1]):
@@ -96,6 +101,12 @@ class HuberPlane:
         r = largest / rows.threshold
         loss = r * r / 2 if r <= 1 else r - Fraction(1, 2)
         return Constant(max(ceil(loss * steps), 1) / steps)
+
+    def prepare_covers(self) -> None:
+        """Load what covers need, before anything is charged."""
+        from kng.losses.enclosures.smooth_cover import load_smooth
+
+        load_smooth()
 
     def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[HuberRecords]:
         """Read the records once, for all plans."""
@@ -199,6 +210,22 @@ class HuberRecords:
         gram = x.T @ x
         gram += (1e-9 * np.trace(gram) + 1.0) * np.eye(len(gram))  # not singular, whatever x is
         return np.asarray(np.linalg.solve(gram, x.T @ y))
+
+    def shifted(self, bits: Bits) -> HuberRecords:  # noqa: ARG002
+        """Return the records as they are; ties need no shift."""
+        return self
+
+    def covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Covering]:
+        """Return a cover by expansions of the gradient, whose boxes lean as the loss does."""
+        from kng.losses.enclosures.smooth_cover import SmoothCover, shear_of
+
+        return [SmoothCover(domain, self, rate, shear_of)]
+
+    def later_covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Callable[[], Covering]]:
+        """Return one with boxes along the axes: they fit a domain that cuts off most of it."""
+        from kng.losses.enclosures.smooth_cover import SmoothCover, upright
+
+        return [lambda: SmoothCover(domain, self, rate, upright)]
 
     def score(self, theta: Point) -> Fraction:
         """Return the score at one lattice point, from all records.

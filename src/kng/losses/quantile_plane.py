@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
+from kng.core.boxes.covering import Covering
 from kng.core.design import Design
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
-from kng.core.protocols import EVERY, BoxDomain, Integers, Norm, Point, Sensitivity, Source
+from kng.core.protocols import (
+    EVERY,
+    BoxDomain,
+    Integers,
+    Norm,
+    PlaneDomain,
+    Point,
+    Sensitivity,
+    Source,
+)
 from kng.core.sensitivity import Constant
 
 # Whole steps of a standardised covariate from 0 to 1, and so the entry of the intercept. float32
@@ -54,6 +64,9 @@ class QuantilePlane:
     tau: Fraction
     design: Design
     spread: Fraction = Fraction(0)
+    noun: ClassVar[str] = "coefficients, the intercept among them"
+    remedy: ClassVar[str] = "HuberRegressor or fewer covariates"
+    slow_from: ClassVar[int] = 5
 
     def __post_init__(self) -> None:
         if not 0 < self.tau < 1:
@@ -100,6 +113,12 @@ class QuantilePlane:
         least, largest = (unit * end for end in self.design.ends[-1])
         reach += self.spread / 2 + answers.step[0] / ENDS
         return Constant(max(self.tau * (reach + largest), (1 - self.tau) * (reach - least)))
+
+    def prepare_covers(self) -> None:
+        """Load what covers need, before anything is charged."""
+        from kng.losses.enclosures.plane_cover import load_planes
+
+        load_planes()
 
     def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[PlaneRecords]:
         """Read the records once, for all plans."""
@@ -198,6 +217,16 @@ class PlaneRecords:
             part += shifts * 2.0 ** (self.spread - length)
         totals = (*self.totals[:-1], exact_sum(response))
         return replace(self, response=response, totals=totals, spread=0)
+
+    def covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Covering]:
+        """Return covers that decide records, one with each shear."""
+        from kng.losses.enclosures.plane_cover import covers_of  # loaded by `prepare_covers`
+
+        return covers_of(domain, self, rate)
+
+    def later_covers(self, domain: PlaneDomain, rate: Fraction) -> tuple[()]:  # noqa: ARG002
+        """Return none: these covers fit every domain."""
+        return ()
 
     def score(self, theta: Point) -> Fraction:
         """Return the score at one lattice point, from all records."""

@@ -1,7 +1,7 @@
 """Exact draws in a few coordinates: leaves that are boxes, found by branch and bound.
 
 The domain is cut into boxes of lattice points with bounds on the exponent over each
-(`covers.plane_loop`, `covers.smooth_loop`), until
+(by the field itself, `core.boxes.covering`), until
 
     sum over boxes inside of  points * exp(-upper)   >=   alpha * sum of  points * exp(-lower),
 
@@ -22,24 +22,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from typing import ClassVar, Protocol, cast
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
+from kng.core.boxes.covering import CoveredField, CoveredLoss, Covering
 from kng.core.boxes.halving import ENVELOPE, LOG
-from kng.core.boxes.sheared import ShearedBoxes
 from kng.core.enclosures import exp_minus
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import Certificate, DensityPlan
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.protocols import CurvedField, CurvedLoss, PlaneField, Point
+from kng.core.protocols import Point
 from kng.core.sensitivity import Constant
 from kng.core.smoothing import smoothing
 from kng.samplers.coins import below, choose, uniform
-from kng.samplers.covers.plane_cover import covers_of, load_planes
-from kng.samplers.covers.smooth_cover import SmoothCover, load_smooth, shear_of, upright
 from kng.samplers.leaves import smoothed
 
 # Up to how many coordinates boxes are a way to draw.
@@ -64,38 +62,6 @@ Words = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 
 
-class Scores(Protocol):
-    """Scores at some points of boxes."""
-
-    @property
-    def least(self) -> Array:
-        """The scores in float64, too small by rounding if anything."""
-        ...
-
-    def exact(self, index: int, point: Point) -> Fraction:
-        """Return one of the scores."""
-        ...
-
-
-class Covering(Protocol):
-    """Disjoint boxes that hold the domain, with bounds on the exponent; offsets are from a pilot.
-
-    Two stand beside each other: `covers.plane_cover` decides records, `covers.smooth_cover`
-    expands gradients.
-    """
-
-    boxes: ShearedBoxes
-    running: Array
-
-    def refine(self, goal: int) -> None:
-        """Halve boxes until there are so many, or enough to accept most attempts."""
-        ...
-
-    def scores(self, boxes: Whole, t: Whole) -> Scores:
-        """Return the scores at one point of each box."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class BranchAndBound:
     """Draw from exp(-gamma) on a box of lattice points in up to five coordinates.
@@ -115,27 +81,18 @@ class BranchAndBound:
     def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise an exact draw in up to five coordinates."""
         dim = plan.domain.dim
+        loss: CoveredLoss = plan.problem.loss
         if dim > _MOST:
             raise IncompatibleParts(
-                f"Branch and bound draws up to {_MOST} columns exactly; these are {dim}. Use "
-                "fewer, or name the Markov chain sampler='hit-and-run', whose guarantee is only "
-                "approximate."
-                if isinstance(plan.problem.loss, CurvedLoss)
-                else f"Branch and bound draws up to {_MOST} coefficients exactly, the "
-                f"intercept among them; these are {dim}. Use HuberRegressor or fewer covariates, "
-                "or name the Markov chain sampler='hit-and-run', which is only approximate."
+                f"Branch and bound draws exactly up to {_MOST} {loss.noun}; these are {dim}. Use "
+                f"{loss.remedy}, or name the Markov chain sampler='hit-and-run', whose guarantee "
+                "is only approximate."
             )
         if not isinstance(plan.sensitivity, Constant):
             raise IncompatibleParts(
                 "Branch and bound needs a sensitivity that is the same at every theta."
             )
-        if isinstance(plan.problem.loss, CurvedLoss):
-            load_smooth()
-        else:
-            load_planes()
-        # From here on we know of records that take a minute (docs/catalogue.md).
-        loss = plan.problem.loss
-        slow = 4 if isinstance(loss, CurvedLoss) and loss.shape == "huber" else 5
+        loss.prepare_covers()
         return plan.certified(
             Certificate(
                 self.name,
@@ -143,18 +100,17 @@ class BranchAndBound:
                 (
                     Assumption.RANDOM_BITS,
                     Assumption.UNSEEN_CLOCK,
-                    *([Assumption.UNBOUNDED_TIME] if dim >= slow else []),
+                    *([Assumption.UNBOUNDED_TIME] if dim >= loss.slow_from else []),
                 ),
                 smoothing(plan.domain.points, plan.epsilon, 1 - ALPHA),
             )
         )
 
-    def draw(self, plan: DensityPlan, field: PlaneField | CurvedField, bits: Bits) -> Point:
+    def draw(self, plan: DensityPlan, field: CoveredField, bits: Bits) -> Point:
         """Return one lattice point."""
-        if not isinstance(plan.problem.loss, CurvedLoss):
-            field = cast("PlaneField", field).shifted(bits)
-        accepted = accepted_of(plan, covering(plan, field), bits, later(plan, field))
-        domain = plan.domain
+        field, domain, rate = field.shifted(bits), plan.domain, rate_of(plan)
+        covers, late = field.covers(domain, rate), field.later_covers(domain, rate)
+        accepted = accepted_of(plan, covers, bits, late)
         spare = tuple(
             first + uniform(bits, last - first + 1)
             for first, last in zip(domain.first, domain.last, strict=True)
@@ -213,26 +169,9 @@ def log_envelope(cover: Covering) -> float:
     return float(cover.running[LOG] + np.log(cover.running[ENVELOPE]))
 
 
-def covering(plan: DensityPlan, field: PlaneField | CurvedField) -> Sequence[Covering]:
-    """Return covers with one box, for the whole domain."""
-    rate = plan.exponent(plan.domain.first, Fraction(1))
-    if isinstance(plan.problem.loss, CurvedLoss):
-        return [SmoothCover(plan.domain, cast("CurvedField", field), rate, shear_of)]
-    return covers_of(plan.domain, cast("PlaneField", field), rate)
-
-
-def later(plan: DensityPlan, field: PlaneField | CurvedField) -> Sequence[Callable[[], Covering]]:
-    """Return covers that join when the first ones have many boxes, for records that need them.
-
-    Boxes along the axes fit a domain that cuts off most of the density.
-    """
-    loss = plan.problem.loss
-    if not isinstance(loss, CurvedLoss):
-        return ()
-    curved, rate = cast("CurvedField", field), plan.exponent(plan.domain.first, Fraction(1))
-    if loss.shape == "huber":
-        return [lambda: SmoothCover(plan.domain, curved, rate, upright)]
-    return [lambda: SmoothCover(plan.domain, curved, rate, shear_of, 1.0)]
+def rate_of(plan: DensityPlan) -> Fraction:
+    """Return what the exponent has for each unit of the score; the same at every theta."""
+    return plan.exponent(plan.domain.first, Fraction(1))
 
 
 class BoxEnvelope:
@@ -245,7 +184,7 @@ class BoxEnvelope:
 
     def __init__(self, plan: DensityPlan, cover: Covering) -> None:
         self._plan, self._cover = plan, cover
-        self._rate = plan.exponent(plan.domain.first, Fraction(1))
+        self._rate = rate_of(plan)
         boxes = cover.boxes.live()
         floors = np.floor(_GRID * cover.boxes.lower(boxes)).astype(np.int64)
         bits = cover.boxes.log_points(boxes)

@@ -41,8 +41,8 @@ from kng.core.boxes.halving import (
     weigh,
 )
 from kng.core.compiled import compiled
-from kng.samplers.covers.plane_bounds import VALUE, bound, bound_across, bound_few
-from kng.samplers.covers.plane_sides import scan
+from kng.losses.enclosures.plane_bounds import VALUE, bound, bound_across, bound_few
+from kng.losses.enclosures.plane_sides import scan
 
 # Of a box, in whole numbers: what `halving` needs, and where its open items are listed. In real
 # numbers: what `halving` needs, then the sums over decided records.

@@ -22,8 +22,8 @@ from kng.core.boxes.halving import enough
 from kng.core.boxes.sheared import SHIFT, ShearedBoxes, longer
 from kng.core.compiled import load
 from kng.core.protocols import CurvedField, PlaneDomain, Point
-from kng.samplers.covers.expansions import DISTANCE, HUBER, SCALARS, expand, width
-from kng.samplers.covers.smooth_bounds import (
+from kng.losses.enclosures.expansions import DISTANCE, HUBER, SCALARS, expand, width
+from kng.losses.enclosures.smooth_bounds import (
     FACTS,
     GRAIN,
     KIND,
@@ -35,7 +35,7 @@ from kng.samplers.covers.smooth_bounds import (
     WEIGHS_VALUE,
     at_points,
 )
-from kng.samplers.covers.smooth_loop import USED, WHOLE, refine
+from kng.losses.enclosures.smooth_loop import USED, WHOLE, refine
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

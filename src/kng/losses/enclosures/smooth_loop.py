@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from kng.core.boxes.cut_off import cut_off
 from kng.core.boxes.halving import (
     COUNTED,
     CUT,
@@ -30,9 +31,8 @@ from kng.core.boxes.halving import (
     weigh,
 )
 from kng.core.compiled import compiled
-from kng.samplers.covers.cut_off import cut_off
-from kng.samplers.covers.expansions import DISTANCE, ROUNDING, SCALARS, expand
-from kng.samplers.covers.smooth_bounds import (
+from kng.losses.enclosures.expansions import DISTANCE, ROUNDING, SCALARS, expand
+from kng.losses.enclosures.smooth_bounds import (
     GRAIN,
     KIND,
     RATE,

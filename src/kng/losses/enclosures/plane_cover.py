@@ -17,12 +17,12 @@ from kng.core.boxes.halving import KEY, REAL, enough
 from kng.core.boxes.sheared import SHIFT, ShearedBoxes
 from kng.core.compiled import load
 from kng.core.protocols import PlaneDomain, PlaneField, Point
-from kng.samplers.covers.plane_bounds import DOUBT, LEAST, RATE, SLACK, P, Q
-from kng.samplers.covers.plane_loop import LENGTH, LIST, WHOLE, packed, refine
-from kng.samplers.covers.plane_sides import scan_points
-from kng.samplers.covers.record_tree import HIGH, fill_groups, order_groups
-from kng.samplers.covers.sorted_records import SortedRecords
-from kng.samplers.covers.start_points import pilot_of
+from kng.losses.enclosures.plane_bounds import DOUBT, LEAST, RATE, SLACK, P, Q
+from kng.losses.enclosures.plane_loop import LENGTH, LIST, WHOLE, packed, refine
+from kng.losses.enclosures.plane_sides import scan_points
+from kng.losses.enclosures.record_tree import HIGH, fill_groups, order_groups
+from kng.losses.enclosures.sorted_records import SortedRecords
+from kng.losses.enclosures.start_points import pilot_of
 
 Array = NDArray[np.float64]
 

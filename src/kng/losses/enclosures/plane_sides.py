@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from kng.core.compiled import compiled
-from kng.samplers.covers.record_tree import HIGH
+from kng.losses.enclosures.record_tree import HIGH
 
 ROUNDING = 1.0 + 2.0**-30
 # A group is looked into if it is that much wider than what the box moves its predictions.

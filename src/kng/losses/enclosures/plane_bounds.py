@@ -6,8 +6,8 @@ import numpy as np
 
 from kng.core.boxes.halving import LOWER, UPPER
 from kng.core.compiled import compiled
-from kng.samplers.covers.plane_sides import ROUNDING
-from kng.samplers.covers.record_tree import HIGH
+from kng.losses.enclosures.plane_sides import ROUNDING
+from kng.losses.enclosures.record_tree import HIGH
 
 # Facts of the loss: tau = P / Q, the norm |g_0| + SLOPE (max |g_j| - |g_0|)_+, the rate, whether
 # the loss's value is weighed and not its gradient, and what rounding may add to an exponent.

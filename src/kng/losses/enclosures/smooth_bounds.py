@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from kng.core.compiled import compiled
-from kng.samplers.covers.expansions import (
+from kng.losses.enclosures.expansions import (
     BEND,
     CEILING,
     DISTANCE,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.protocols import PlaneField, Point
-from kng.samplers.covers.record_tree import fill_groups, order_groups
-from kng.samplers.covers.tied_records import merged
+from kng.losses.enclosures.record_tree import fill_groups, order_groups
+from kng.losses.enclosures.tied_records import merged
 
 Array = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ class SortedRecords:
         return cls(rows[order], residual, copies[order] if len(copies) else copies, levels)
 
     def groups(self, shear: Array) -> Array:
-        """Return the table of groups (`covers.record_tree`)."""
+        """Return the table of groups (`record_tree`)."""
         table = np.zeros((2 ** (self.levels + 1) - 1, 7 * self.rows.shape[1] + 5))
         fill_groups(self.rows, self.residual, self.copies, shear, self.levels, table)
         return table

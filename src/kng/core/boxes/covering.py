@@ -1,0 +1,77 @@
+"""What a sampler of boxes asks of a loss, of its field, and of the covers that the field builds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kng.core.bits import Bits
+from kng.core.protocols import PlaneDomain, Point
+
+if TYPE_CHECKING:
+    from kng.core.boxes.sheared import ShearedBoxes  # compiled, and losses are read without it
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+class Scores(Protocol):
+    """Scores at some points of boxes."""
+
+    @property
+    def least(self) -> Array:
+        """The scores in float64, too small by rounding if anything."""
+        ...
+
+    def exact(self, index: int, point: Point) -> Fraction:
+        """Return one of the scores."""
+        ...
+
+
+class Covering(Protocol):
+    """Disjoint boxes that hold the domain, with bounds on the exponent; offsets from a pilot."""
+
+    boxes: ShearedBoxes
+    running: Array
+
+    def refine(self, goal: int) -> None:
+        """Halve boxes until there are so many, or enough to accept most attempts."""
+        ...
+
+    def scores(self, boxes: Whole, t: Whole) -> Scores:
+        """Return the scores at one point of each box."""
+        ...
+
+
+class CoveredField(Protocol):
+    """A field that builds covers, with bounds on  rate * score."""
+
+    def shifted(self, bits: Bits) -> CoveredField:
+        """Return the field with a random shift of each record, if the loss asks for one."""
+        ...
+
+    def covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Covering]:
+        """Return covers with one box, for the whole domain; the best of them is taken."""
+        ...
+
+    def later_covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Callable[[], Covering]]:
+        """Return covers that join when the first ones have many boxes, where records need them."""
+        ...
+
+
+class CoveredLoss(Protocol):
+    """A loss whose field builds covers."""
+
+    # What its coordinates are called, and what to do where there are too many of them.
+    noun: ClassVar[str]
+    remedy: ClassVar[str]
+    # From so many coordinates on there are records that take a minute (docs/catalogue.md).
+    slow_from: ClassVar[int]
+
+    def prepare_covers(self) -> None:
+        """Load what covers need, before anything is charged."""
+        ...

@@ -1,0 +1,1 @@
+"""Boxes of theta with bounds on the exponent, for losses whose fields know their own bounds."""
