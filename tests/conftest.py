@@ -11,7 +11,7 @@ from kng.core.compiled import load
 from kng.data.columns import divide_columns, scale_columns
 from kng.losses.enclosures.plane_cover import load_planes
 from kng.losses.enclosures.smooth_cover import load_smooth
-from kng.losses.gram import load_products
+from kng.losses.kernels.gram import load_products
 
 
 def pytest_configure(config: pytest.Config) -> None:

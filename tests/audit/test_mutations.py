@@ -47,8 +47,8 @@ from kng.core.protocols import Integers, Norm, Point, Sensitivity
 from kng.core.sensitivity import Constant
 from kng.data.ingest import Ingest
 from kng.losses import Pinball, Squared
-from kng.losses import ranks as ranks_module
-from kng.losses.ranks import Ranks, Within
+from kng.losses.kernels import ranks as ranks_module
+from kng.losses.kernels.ranks import Ranks, Within
 from kng.mechanisms import KNG, KNorm
 
 HALF, TWO = Fraction(1, 2), Fraction(2)

@@ -17,9 +17,9 @@ from kng.core.encoding import BATCH_RECORDS, MOST_STEPS
 from kng.data import csv as files
 from kng.data import memory, open_source
 from kng.data.sums import Sums
-from kng.losses import ranks
-from kng.losses.ranks import CellCounts, Within
-from kng.losses.squared import Moments
+from kng.losses.kernels import ranks
+from kng.losses.kernels.moments import Moments
+from kng.losses.kernels.ranks import CellCounts, Within
 
 TOP = MOST_STEPS
 VALUES = st.lists(

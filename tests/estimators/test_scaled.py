@@ -18,9 +18,9 @@ from kng.data import open_response
 from kng.estimators.fit import Fit
 from kng.estimators.regression import encoded
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
+from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.pinball import RankField
 from kng.losses.radius import positions
-from kng.losses.ranks import Wanted, read_ranks
 from kng.mechanisms.objective import ridge, sensitivity
 from kng.mechanisms.scaled import Bent, Clipped
 from kng.norms import LInf

@@ -25,8 +25,8 @@ from kng.estimators.files import fit_file
 from kng.estimators.fit import Fit
 from kng.estimators.regression import encoded
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
+from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.radius import Positions
-from kng.losses.ranks import Wanted, read_ranks
 from kng.mechanisms.objective import sensitivity
 from kng.mechanisms.scaled import Bent, Clipped
 from kng.norms import LInf

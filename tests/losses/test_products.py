@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kng.losses.products import products
+from kng.losses.kernels.products import products
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 13, 14])

@@ -23,9 +23,9 @@ from kng.core.privacy import AddRemove, Neighbours, ReplaceOne
 from kng.core.protocols import Integers, Kernel, Selection, State
 from kng.data import open_source
 from kng.losses import Pinball
-from kng.losses import ranks as module
+from kng.losses.kernels import ranks as module
+from kng.losses.kernels.ranks import CellCounts, Ranks, Wanted, read_ranks
 from kng.losses.pinball import RankField
-from kng.losses.ranks import CellCounts, Ranks, Wanted, read_ranks
 from kng.mechanisms import KNG
 
 PLENTY = settings(max_examples=200, deadline=None, derandomize=True)

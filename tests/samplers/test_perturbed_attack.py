@@ -33,7 +33,7 @@ from kng.data import open_regression
 from kng.domains import L1Ball, WholeSpace
 from kng.estimators.regression import encoded
 from kng.losses import Huber, LeastSquares
-from kng.losses.pieces import _ROUNDING, PieceSums
+from kng.losses.kernels.pieces import _ROUNDING, PieceSums
 from kng.mechanisms import ObjectivePerturbation
 from kng.samplers.perturbed import Perturbed
 

@@ -10,9 +10,9 @@ from kng.core.design import Design
 from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import Records, Source
 from kng.core.regression import Quadratic
-from kng.losses.gram import load_products
-from kng.losses.held import Everything, Held
-from kng.losses.pieces import PieceSums
+from kng.losses.kernels.gram import load_products
+from kng.losses.kernels.held import Everything, Held
+from kng.losses.kernels.pieces import PieceSums
 
 # So many records are brought home once, where their number is public, and not once a step.
 _HELD = 2**16

@@ -13,7 +13,7 @@ from kng.core.errors import IncompatibleParts
 from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import Source
 from kng.core.regression import AffineField, QuadraticField
-from kng.losses.gram import Gram, load_products, normal_equations, standardised
+from kng.losses.kernels.gram import Gram, load_products, normal_equations, standardised
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import LineField, Norm, Sensitivity, Source
 from kng.core.sensitivity import Constant
-from kng.losses.ranks import Ranks, Wanted, read_ranks
+from kng.losses.kernels.ranks import Ranks, Wanted, read_ranks
 
 
 @dataclass(frozen=True, slots=True)

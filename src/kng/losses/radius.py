@@ -25,8 +25,8 @@ from kng.core.protocols import (
     State,
 )
 from kng.core.scale import RadiusGrid
+from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.pinball import Pinball, RankField
-from kng.losses.ranks import Wanted, read_ranks
 
 
 @dataclass(frozen=True, slots=True)

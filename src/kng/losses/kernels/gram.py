@@ -20,7 +20,7 @@ Table = NDArray[Any]
 def load_products() -> None:
     """Load the compiled sums, before anything is charged; a mean does not need them."""
     from kng.core.compiled import load
-    from kng.losses.products import products
+    from kng.losses.kernels.products import products
 
     load(products)
 
@@ -61,7 +61,7 @@ class Gram:
         if not self._fits(len(batch)) and len(batch) > 1:
             half = len(batch) // 2
             return self.merge(self.partial(batch[:half]), self.partial(batch[half:]))
-        from kng.losses.products import products  # loaded by `load_products`
+        from kng.losses.kernels.products import products  # loaded by `load_products`
 
         return GramState(len(batch), *products(np.ascontiguousarray(batch.T)))
 

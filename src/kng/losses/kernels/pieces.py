@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from kng.core.design import Design
 from kng.core.protocols import Integers
 from kng.core.regression import Quadratic, rational
-from kng.losses.gram import Gram, GramState, normal_equations
+from kng.losses.kernels.gram import Gram, GramState, normal_equations
 
 # Rows whose residuals stay in the processor's cache.
 _CHUNK = 2**13
@@ -112,7 +112,7 @@ class PieceSums:
             left, right = self._products(records[: n // 2]), self._products(records[n // 2 :])
             both = zip(left[1], right[1], strict=True)
             return gram.merge(left[0], right[0]), tuple(a + b for a, b in both)
-        from kng.losses.products import products  # loaded by `load_products`
+        from kng.losses.kernels.products import products  # loaded by `load_products`
 
         # From the middle of its bounds a response is mostly small, and so are its parts.
         middle = self.design.offsets[-1] // 2
