@@ -19,17 +19,58 @@ class Interval:
     low: Fraction | None
     high: Fraction | None
 
+    @classmethod
+    def at(cls, number: Fraction) -> Interval:
+        """Return the interval of one number."""
+        return cls(number, number)
+
+    def minus(self, other: Interval) -> Interval:
+        """Return all differences of a number of this one and one of the other."""
+        return Interval(
+            None if self.low is None or other.high is None else self.low - other.high,
+            None if self.high is None or other.low is None else self.high - other.low,
+        )
+
+    @property
+    def largest(self) -> Fraction | None:
+        """The largest size of a number in it."""
+        if self.low is None or self.high is None:
+            return None
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def smallest(self) -> Fraction:
+        """The smallest size of a number in it."""
+        if self.low is not None and self.low > 0:
+            return self.low
+        return -self.high if self.high is not None and self.high < 0 else Fraction(0)
+
 
 class Pointwise(Protocol):
     """rho(eta, y) >= 0 of a prediction and a response, and psi(eta, y) = d rho / d eta.
 
     psi does not fall as eta grows and does not grow as y does. All numbers are in units of the
-    response.
+    response. psi may be in a unit of its own: d rho / d eta times a constant above 0.
     """
 
     @property
     def name(self) -> str:
         """What receipts call it."""
+        ...
+
+    @property
+    def residual(self) -> bool:
+        """Whether psi and rho depend on eta - y alone, so that both count from any origin."""
+        ...
+
+    @property
+    def sides(self) -> tuple[Fraction, Fraction] | None:
+        """Slopes of psi for negative and positive residuals, if it is two lines through 0."""
+        ...
+
+    @property
+    def curvature(self) -> Fraction | None:
+        """The largest slope of psi in eta; None where psi jumps."""
         ...
 
     def psi(self, eta: Interval, y: Interval) -> Interval:
@@ -80,11 +121,11 @@ class Stepped(Protocol):
         ...
 
     def psi(self, eta: Array, y: Array) -> Array:
-        """Return psi in whole steps, truncated towards 0."""
+        """Return psi in whole steps, truncated towards 0; it does not fall as eta grows."""
         ...
 
     def rho(self, eta: Array, y: Array) -> Array:
-        """Return rho in whole steps, rounded down."""
+        """Return rho in whole steps, at most `steps.RHO` of them, and never above rho."""
         ...
 
     def psi_chords(self, low: Array, high: Array, y: Array) -> Chords:
