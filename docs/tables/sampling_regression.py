@@ -28,7 +28,7 @@ from kng.estimators.regression import encoded
 from kng.losses import LeastSquares
 from kng.mechanisms import KNG, Exponential
 from kng.norms import CoordinateSup, LInf
-from kng.samplers import affine, gaussian
+from kng.samplers.real import affine, gaussian
 
 Array = NDArray[np.float64]
 Change = Callable[[Array, Array], tuple[Array, Array]]

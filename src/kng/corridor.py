@@ -38,8 +38,8 @@ from kng.core.protocols import (
 from kng.core.regression import AdaptivePlan, CoefficientPlan, FitPlan, PerturbedPlan, Plan
 from kng.core.released import Fact, Release
 from kng.core.version import __version__
-from kng.samplers.noise import Noise
-from kng.samplers.order import Order
+from kng.samplers.exact.line import Order
+from kng.samplers.exact.noise import Noise
 
 # Every sampler there is, whatever it serves.
 _NAMES = (
@@ -119,26 +119,26 @@ def _samplers(plan: Plan) -> dict[str, Sampler]:
 
 def _plane_samplers() -> tuple[Sampler, ...]:
     # Imported here: numba takes longer to load than a median takes to draw.
-    from kng.samplers.branch_and_bound import BranchAndBound
     from kng.samplers.chains.chords import Chords
+    from kng.samplers.exact.boxes import BranchAndBound
 
     return (BranchAndBound(), Chords())
 
 
 def _curved_samplers() -> tuple[Sampler, ...]:
-    from kng.samplers.branch_and_bound import BranchAndBound
     from kng.samplers.chains.slices import Slices
+    from kng.samplers.exact.boxes import BranchAndBound
 
     return (BranchAndBound(), Slices())
 
 
 def _regression_samplers(plan: FitPlan) -> tuple[Sampler, ...]:
     # Imported here: SciPy takes longer to load than a median takes to draw.
-    from kng.samplers.affine import Affine
     from kng.samplers.chains.hit_and_run import HitAndRun
     from kng.samplers.chains.metropolis import Metropolis
-    from kng.samplers.gaussian import Gaussian
-    from kng.samplers.perturbed import Perturbed
+    from kng.samplers.exact.objective import Perturbed
+    from kng.samplers.real.affine import Affine
+    from kng.samplers.real.gaussian import Gaussian
 
     if not isinstance(plan, CoefficientPlan):
         return (Perturbed(),)

@@ -47,8 +47,8 @@ from kng.corridor import certified
 from kng.data import open_source
 from kng.domains import Box, WholeSpace
 from kng.norms import LInf
-from kng.samplers import noise as noise_module
-from kng.samplers.order import envelope_of
+from kng.samplers.exact import noise as noise_module
+from kng.samplers.exact.line import envelope_of
 
 Record = tuple[int, ...]
 Dataset = tuple[Record, ...]  # sorted: a multiset, because every score is a sum over records

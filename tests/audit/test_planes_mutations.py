@@ -32,7 +32,7 @@ from kng.core.sensitivity import Constant
 from kng.data.ingest import Ingest
 from kng.losses import QuantilePlane, quantile_plane
 from kng.losses.enclosures import plane_cover
-from kng.samplers.branch_and_bound import BoxEnvelope
+from kng.samplers.exact.boxes import BoxEnvelope
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
 

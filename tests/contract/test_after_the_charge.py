@@ -12,8 +12,8 @@ from contract.asking import RECORDS, STATISTICS, ask
 
 import kng
 from kng.core.errors import PrivateZoneError
-from kng.samplers.noise import Noise
-from kng.samplers.order import Order
+from kng.samplers.exact.line import Order
+from kng.samplers.exact.noise import Noise
 
 SECRET = "patient 4711 earns 98765"
 RELATIONS = ["replace-one", "add-remove"]

@@ -17,7 +17,7 @@ import pytest
 
 import kng
 from kng.core.bits import SeededBits
-from kng.samplers.affine import Affine, acceptance
+from kng.samplers.real.affine import Affine, acceptance
 
 TRUTH = -1 + 2 * np.arange(11) / 11  # the paper's, whose intercept is 0
 LENGTH = Fraction(61, 11)  # its l1 norm

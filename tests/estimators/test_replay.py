@@ -22,9 +22,9 @@ import kng
 from kng.core.bits import SystemBits
 from kng.core.errors import PrivateZoneError
 from kng.data import MemorySource
-from kng.samplers.affine import Affine
-from kng.samplers.branch_and_bound import BranchAndBound
-from kng.samplers.perturbed import Perturbed
+from kng.samplers.exact.boxes import BranchAndBound
+from kng.samplers.exact.objective import Perturbed
+from kng.samplers.real.affine import Affine
 
 SECRET = "patient 4711 earns 98765"
 RELATIONS = ["replace-one", "add-remove"]

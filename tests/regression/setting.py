@@ -16,7 +16,7 @@ from kng.core.regression import AffineField, CoefficientPlan, Regression
 from kng.domains import HeavyTailed, L1Ball
 from kng.losses import LeastSquares
 from kng.norms import L1, L2, CoordinateSup, LInf
-from kng.samplers import affine, gaussian
+from kng.samplers.real import affine, gaussian
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -16,7 +16,7 @@ from regression.setting import Array, accepted, field_of, problem, with_ones
 
 from kng.core.bits import SeededBits
 from kng.mechanisms import Exponential
-from kng.samplers.gaussian import Gaussian
+from kng.samplers.real.gaussian import Gaussian
 
 
 def line(n: int, d: int, size: float = 0.6) -> tuple[Array, Array]:

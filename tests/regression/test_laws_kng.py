@@ -42,12 +42,12 @@ from kng import LinearRegression
 from kng.core.bits import SeededBits
 from kng.core.regression import AffineField, CoefficientPlan
 from kng.mechanisms import KNG
-from kng.samplers.affine import Affine
-from kng.samplers.envelopes.far import Far
-from kng.samplers.envelopes.pinned import Pinned
-from kng.samplers.envelopes.programs import Sup
-from kng.samplers.envelopes.projective import Frame, Proposals
-from kng.samplers.envelopes.radial import lengths_of, log_bounds
+from kng.samplers.real.affine import Affine
+from kng.samplers.real.envelopes.linear_programs import Sup
+from kng.samplers.real.envelopes.long_theta import LongTheta
+from kng.samplers.real.envelopes.projective import Frame, Proposals
+from kng.samplers.real.envelopes.radial import lengths_of, log_bounds
+from kng.samplers.real.envelopes.sup_inside import SupInside
 
 
 def plain(rng: np.random.Generator, d: int) -> tuple[Array, Array]:
@@ -223,7 +223,7 @@ def test_a_tail_one_degree_off_is_seen(case: Case) -> None:
     assert found[4][1.0] < ALARM
 
 
-def far_from(frame: Frame, chosen: list[int]) -> list[Far]:
+def far_from(frame: Frame, chosen: list[int]) -> list[LongTheta]:
     """Return the proposals that know a length: what the data vouch for, and half of that."""
     everything = np.arange(len(frame.vector))
     if len(chosen) == len(everything):
@@ -231,14 +231,14 @@ def far_from(frame: Frame, chosen: list[int]) -> list[Far]:
     center = np.linalg.solve(frame.matrix, frame.vector)
     known = lengths_of(frame.matrix, frame.vector, everything, center, frame.noise)[1:]
     halved = known * [[0.5, 1.0]] if len(known) else known
-    return Far.splits(frame, chosen, np.concatenate([known, halved]))
+    return LongTheta.splits(frame, chosen, np.concatenate([known, halved]))
 
 
 def splits(case: Case, chosen: list[int]) -> list[Any]:
     """Return every way to propose with these coordinates strong."""
     plan, field = case.build()
     if case.radius is not None:
-        return list(Pinned.splits(Sup.of(plan, field), chosen, 0.0))
+        return list(SupInside.splits(Sup.of(plan, field), chosen, 0.0))
     frame = Frame.of(plan, field)
     return [Proposals.split(frame, chosen), *far_from(frame, chosen)]
 

@@ -26,7 +26,7 @@ from kng.data import open_regression
 from kng.domains import WholeSpace
 from kng.losses import Huber
 from kng.mechanisms import ObjectivePerturbation
-from kng.samplers.perturbed import Perturbed
+from kng.samplers.exact.objective import Perturbed
 
 
 def line(n: int, d: int, size: float = 0.6) -> tuple[Array, Array]:

@@ -128,7 +128,7 @@ def test_the_hash_of_the_program_changes_with_its_source(tmp_path, monkeypatch):
     before = digest()
     assert before == program()
     for name, same in (
-        ("samplers/affine.py", False),
+        ("samplers/real/affine.py", False),
         ("reproduce/figure1.py", False),
         ("core/bits.py", False),
         ("reproduce/picture.py", True),

@@ -19,12 +19,12 @@ from kng.estimators.regression import encoded
 from kng.losses import LeastSquares
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
-from kng.samplers.envelopes.corner import Corner
-from kng.samplers.envelopes.ellipsoid import Ellipsoid, Form
-from kng.samplers.envelopes.pinned import Pinned
-from kng.samplers.envelopes.pivots import pivots
-from kng.samplers.envelopes.programs import Sup, guesses
-from kng.samplers.envelopes.tilted import anchors
+from kng.samplers.real.envelopes.gaussian_at_edge import anchors
+from kng.samplers.real.envelopes.gaussian_inside import Form, GaussianInside
+from kng.samplers.real.envelopes.linear_programs import Sup, guesses
+from kng.samplers.real.envelopes.pivots import pivots
+from kng.samplers.real.envelopes.sup_at_edge import SupAtEdge
+from kng.samplers.real.envelopes.sup_inside import SupInside
 
 Array = np.ndarray
 MECHANISMS: dict[str, Any] = {"kng": KNG(), "exponential": Exponential()}
@@ -77,9 +77,9 @@ def offers(plan: CoefficientPlan, field: AffineField) -> Iterator[Any]:
         floor = max([0.0, *(sup.level(guess.weights) for guess in found)])
         order, usable = pivots(sup.matrix)
         for k in range(usable + 1):
-            yield from Pinned.splits(sup, order[:k], floor)
+            yield from SupInside.splits(sup, order[:k], floor)
         for guess in found:
-            corner = Corner.at(sup, guess)
+            corner = SupAtEdge.at(sup, guess)
             if corner is not None:
                 yield corner
                 yield from corner.with_rooms(guess.theta)
@@ -92,7 +92,7 @@ def offers(plan: CoefficientPlan, field: AffineField) -> Iterator[Any]:
     for form in (Form.around_the_estimate(*given), *inside):
         start = min((2 * form.least(points)) ** 0.5, 30.0)
         for k in range(usable + 1):
-            yield from Ellipsoid.splits(form, order[:k], start)
+            yield from GaussianInside.splits(form, order[:k], start)
     for anchor in points:
         yield from anchor.proposals()
 

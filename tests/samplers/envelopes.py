@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from kng.core.boxes.covering import CoveredField, Covering
 from kng.core.plan import DensityPlan
-from kng.samplers.branch_and_bound import BoxEnvelope, rate_of
+from kng.samplers.exact.boxes import BoxEnvelope, rate_of
 
 
 def covering(plan: DensityPlan, field: CoveredField) -> Sequence[Covering]:

@@ -32,8 +32,8 @@ from hypothesis import strategies as st
 from kng.core.plan import DensityPlan
 from kng.losses import Pinball, Squared
 from kng.mechanisms import KNG, Exponential
-from kng.samplers import order
-from kng.samplers.order import envelope_of
+from kng.samplers.exact import line as order
+from kng.samplers.exact.line import envelope_of
 
 PLENTY = settings(max_examples=30, deadline=None, derandomize=True)
 PROMISE = Fraction(3, 4)

@@ -33,13 +33,13 @@ from kng.losses.enclosures import plane_cover
 from kng.losses.enclosures.sorted_records import FAR
 from kng.mechanisms import KNG, Exponential
 from kng.norms import InterceptSup, LInf
-from kng.samplers import branch_and_bound
-from kng.samplers.branch_and_bound import (
+from kng.samplers.chains.chords import Chords
+from kng.samplers.exact import boxes as sampler
+from kng.samplers.exact.boxes import (
     BoxEnvelope,
     BranchAndBound,
     accepted_of,
 )
-from kng.samplers.chains.chords import Chords
 
 HALF = Fraction(1, 2)
 
@@ -312,7 +312,7 @@ def test_tied_records_take_no_more_boxes_than_others(dim, most, kind, tau):
 @pytest.mark.parametrize("case", ["tau 0.9", "exponential"])
 def test_turns_of_boxes_and_attempts_do_not_change_the_law(case, monkeypatch):
     """With one box at first, most draws end after several turns, each with other boxes."""
-    monkeypatch.setattr(branch_and_bound, "_BOXES", 1)
+    monkeypatch.setattr(sampler, "_BOXES", 1)
     plan = plan_of(**CASES[case])
     field = field_of(plan, *line_data(plan.domain.dim, 30))
     gammas, bits = exponents(plan, field), SeededBits(8)
@@ -328,11 +328,11 @@ def test_turns_of_boxes_and_attempts_do_not_change_the_law(case, monkeypatch):
 
 def test_no_more_boxes_than_there_is_room_for(monkeypatch):
     """Attempts go on with the boxes there are."""
-    monkeypatch.setattr(branch_and_bound, "_BOXES", 1)
+    monkeypatch.setattr(sampler, "_BOXES", 1)
     plan = plan_of(2, 2**20, epsilon=8)
     field = field_of(plan, *line_data(2, 30))
     assert boxes_made(plan, field) > 16
-    monkeypatch.setattr(branch_and_bound, "_MANY", 16)
+    monkeypatch.setattr(sampler, "_MANY", 16)
     assert boxes_made(plan, field) == 16
 
 

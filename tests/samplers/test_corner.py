@@ -26,11 +26,11 @@ from kng.core.errors import IncompatibleParts
 from kng.core.regression import AffineField, CoefficientPlan
 from kng.mechanisms import KNG
 from kng.norms import L2
-from kng.samplers import affine, gaussian
-from kng.samplers.affine import Affine
-from kng.samplers.envelopes.corner import Corner
-from kng.samplers.envelopes.programs import Guess, Sup, guesses
-from kng.samplers.envelopes.tilted import Anchor, Tilted
+from kng.samplers.real import affine, gaussian
+from kng.samplers.real.affine import Affine
+from kng.samplers.real.envelopes.gaussian_at_edge import Anchor, GaussianAtEdge
+from kng.samplers.real.envelopes.linear_programs import Guess, Sup, guesses
+from kng.samplers.real.envelopes.sup_at_edge import SupAtEdge
 
 BEST: dict[str, Any] = {"kng": affine.best, "exponential": gaussian.best}
 SAMPLE = 40_000
@@ -67,7 +67,7 @@ def test_no_envelope_is_exceeded_anywhere_in_the_ball(mechanism, block):
         radius, rng = float(setting.radius), np.random.default_rng(seed)
         for proposals in offers(plan, field):
             near = np.zeros(len(field.vector))
-            if isinstance(proposals, Tilted):
+            if isinstance(proposals, GaussianAtEdge):
                 near = np.clip(proposals.anchor.point, -radius, radius)
             theta = points_of_the_ball(rng, len(near), radius, near)
             scale = 1 + np.abs(exponent(plan, field, theta)).max()
@@ -84,7 +84,7 @@ def test_no_corner_depends_on_good_weights(seed):
     theta = rng.choice([-1.0, 0.0, 1.0], d)
     if not theta.any() or not weights.any():
         return
-    corner = Corner.at(sup, Guess(theta, weights / np.abs(weights).sum()))
+    corner = SupAtEdge.at(sup, Guess(theta, weights / np.abs(weights).sum()))
     if corner is None:
         return
     points = points_of_the_ball(rng, d, sup.radius, np.zeros(d))
@@ -114,7 +114,7 @@ def test_a_bound_that_is_too_high_is_seen():
         plan, field = discrete(seed).build("kng")
         sup = Sup.of(plan, field)
         for guess in guesses(sup):
-            corner = Corner.at(sup, guess)
+            corner = SupAtEdge.at(sup, guess)
             if corner is None or not corner.start > 0:
                 continue
             points = points_of_the_ball(
@@ -165,25 +165,25 @@ def cells(plan: CoefficientPlan, field: AffineField, theta: Array, rate: float) 
 # one a little inside it.
 FLAT = np.ones(300)
 PLANES = {
-    "kng-outside": ("kng", Setting(*line(200), Fraction(3, 5), Fraction(4)), Corner),
-    "kng-far-outside": ("kng", Setting(*line(4000), Fraction(3, 5)), Corner),
-    "kng-vertex": ("kng", Setting(line(300)[0], FLAT, Fraction(1)), Corner),
-    "kng-inside": ("kng", Setting(line(300)[0], FLAT, Fraction(101, 100)), Corner),
+    "kng-outside": ("kng", Setting(*line(200), Fraction(3, 5), Fraction(4)), SupAtEdge),
+    "kng-far-outside": ("kng", Setting(*line(4000), Fraction(3, 5)), SupAtEdge),
+    "kng-vertex": ("kng", Setting(line(300)[0], FLAT, Fraction(1)), SupAtEdge),
+    "kng-inside": ("kng", Setting(line(300)[0], FLAT, Fraction(101, 100)), SupAtEdge),
     "exponential-outside": (
         "exponential",
         Setting(*line(400), Fraction(3, 5), Fraction(4)),
-        Tilted,
+        GaussianAtEdge,
     ),
     "exponential-far-outside": (
         "exponential",
         Setting(*line(4000), Fraction(3, 5), Fraction(2)),
-        Tilted,
+        GaussianAtEdge,
     ),
-    "exponential-vertex": ("exponential", Setting(line(300)[0], FLAT, Fraction(1)), Tilted),
+    "exponential-vertex": ("exponential", Setting(line(300)[0], FLAT, Fraction(1)), GaussianAtEdge),
     "exponential-inside": (
         "exponential",
         Setting(line(300)[0], FLAT, Fraction(101, 100)),
-        Tilted,
+        GaussianAtEdge,
     ),
 }
 

@@ -30,8 +30,8 @@ from kng.losses import GeometricMedian
 from kng.losses.enclosures.expansions import FLOOR, SCALARS, expand, width
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L2, LInf
-from kng.samplers.branch_and_bound import BoxEnvelope, BranchAndBound
 from kng.samplers.chains.slices import Slices
+from kng.samplers.exact.boxes import BoxEnvelope, BranchAndBound
 
 
 def plan_of(

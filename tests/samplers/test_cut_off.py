@@ -19,8 +19,8 @@ from kng.core.boxes.sheared import SHIFT
 from kng.core.compiled import load
 from kng.core.protocols import Point
 from kng.mechanisms import KNG, Exponential
-from kng.samplers import branch_and_bound
-from kng.samplers.branch_and_bound import accepted_of
+from kng.samplers.exact import boxes as sampler
+from kng.samplers.exact.boxes import accepted_of
 
 
 def test_a_smaller_box_holds_all_points_within_the_walls():
@@ -85,7 +85,7 @@ def test_boxes_cover_the_domain_once_and_their_bounds_hold(case, kind):
     for cover in [*covering(plan, field), *(make() for make in later(plan, field))]:
         for boxes in (1, 8, 64, 512):
             cover.refine(boxes)
-            envelope = branch_and_bound.BoxEnvelope(plan, cover)
+            envelope = sampler.BoxEnvelope(plan, cover)
             seen: list[Point] = []
             for points, lower, upper in boxes_of(envelope):
                 inside = [k for k in points if k in gammas]
@@ -137,8 +137,8 @@ def test_bounds_hold_at_points_of_box_and_domain_together(kind, mechanism, epsil
 @pytest.mark.parametrize("many", [16, 64])
 def test_where_boxes_end_the_law_stays(many, monkeypatch):
     """On e301d72 boxes were halved without end until a certificate was reached."""
-    monkeypatch.setattr(branch_and_bound, "_BOXES", many)
-    monkeypatch.setattr(branch_and_bound, "_MANY", many)
+    monkeypatch.setattr(sampler, "_BOXES", many)
+    monkeypatch.setattr(sampler, "_MANY", many)
     plan = plan_of(**CASES["kng"])
     field, bits = read(plan, *cut_data("spread", 30, 2)), SeededBits(1)
     found = [accepted_of(plan, covering(plan, field), bits) for _ in range(400)]
@@ -158,7 +158,7 @@ def test_no_record_decides_how_many_boxes_it_takes(mechanism, columns, bound, ot
         made.append(max(cover.boxes.made for cover in covers))
         return found
 
-    monkeypatch.setattr(branch_and_bound, "accepted_of", counted)
+    monkeypatch.setattr(sampler, "accepted_of", counted)
     n = 10_000 if bound < 1 else 2000
     X, y = np.full((n, columns), -1.0), np.ones(n)
     X[: n * other // 10_000 or min(other, 1)] = 1.0

@@ -26,8 +26,8 @@ from kng.losses import HuberPlane
 from kng.losses.enclosures.expansions import CEILING, FLOOR, SCALARS, expand, width
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
-from kng.samplers.branch_and_bound import BranchAndBound
 from kng.samplers.chains.slices import Slices
+from kng.samplers.exact.boxes import BranchAndBound
 
 
 def plan_of(

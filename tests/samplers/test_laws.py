@@ -33,9 +33,9 @@ from kng.core.bits import SeededBits
 from kng.core.smoothing import Smoothing
 from kng.losses import Pinball, Squared
 from kng.mechanisms import KNG, Exponential
-from kng.samplers.leaves import draw
-from kng.samplers.noise import discrete_laplace, rounded_box_noise
-from kng.samplers.order import envelope_of
+from kng.samplers.exact.leaves import draw
+from kng.samplers.exact.line import envelope_of
+from kng.samplers.exact.noise import discrete_laplace, rounded_box_noise
 
 OFF = (Fraction(6, 5), Fraction(4, 5))  # 20 % too fast, 20 % too slow
 

@@ -20,10 +20,10 @@ from kng.core.bits import SeededBits, TapeBits
 from kng.core.enclosures import MARGIN, exp_minus, exp_near
 from kng.losses import Pinball, Squared
 from kng.mechanisms import KNG, Exponential
-from kng.samplers import leaves
-from kng.samplers.coins import below, below_near
-from kng.samplers.leaves import draw
-from kng.samplers.order import envelope_of
+from kng.samplers.exact import leaves
+from kng.samplers.exact.coins import below, below_near
+from kng.samplers.exact.leaves import draw
+from kng.samplers.exact.line import envelope_of
 
 SCALE = 200
 Enclosure = Callable[[int], tuple[int, int]]

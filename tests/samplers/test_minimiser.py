@@ -22,10 +22,10 @@ from kng.core.regression import Quadratic
 from kng.data import open_regression
 from kng.estimators.regression import encoded
 from kng.losses import Huber, LeastSquares
-from kng.samplers import descent as descending
-from kng.samplers import rational
-from kng.samplers.descent import Objective, descent, first_point
-from kng.samplers.rational import minimiser
+from kng.samplers.exact import piecewise_minimiser as descending
+from kng.samplers.exact import quadratic_minimiser as rational
+from kng.samplers.exact.piecewise_minimiser import Objective, descent, first_point
+from kng.samplers.exact.quadratic_minimiser import minimiser
 
 Array = np.ndarray
 HALF = Fraction(1, 2)

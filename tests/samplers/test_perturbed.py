@@ -29,7 +29,7 @@ from kng.core.uniforms import LazyUniform
 from kng.domains import L1Ball, WholeSpace
 from kng.losses import Huber, LeastSquares
 from kng.mechanisms import ObjectivePerturbation
-from kng.samplers.perturbed import LinearTerm, Perturbed
+from kng.samplers.exact.objective import LinearTerm, Perturbed
 
 Record = tuple[Fraction, Fraction]
 HALF, INFINITY = Fraction(1, 2), Fraction(10**9)

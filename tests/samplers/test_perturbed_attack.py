@@ -35,7 +35,7 @@ from kng.estimators.regression import encoded
 from kng.losses import Huber, LeastSquares
 from kng.losses.kernels.pieces import _ROUNDING, PieceSums
 from kng.mechanisms import ObjectivePerturbation
-from kng.samplers.perturbed import Perturbed
+from kng.samplers.exact.objective import Perturbed
 
 Numbers = Sequence[Fraction]
 Record = tuple[tuple[Fraction, ...], Fraction]

@@ -38,10 +38,10 @@ from kng.core.enclosures import exp_minus
 from kng.core.smoothing import Smoothing
 from kng.losses import Pinball, Squared
 from kng.mechanisms import KNG, Exponential
-from kng.samplers.coins import below, bernoulli, bernoulli_exp, choose, uniform
-from kng.samplers.leaves import Envelope, Leaf, draw, weighed
-from kng.samplers.noise import discrete_laplace, rounded_box_noise
-from kng.samplers.order import envelope_of
+from kng.samplers.exact.coins import below, bernoulli, bernoulli_exp, choose, uniform
+from kng.samplers.exact.leaves import Envelope, Leaf, draw, weighed
+from kng.samplers.exact.line import envelope_of
+from kng.samplers.exact.noise import discrete_laplace, rounded_box_noise
 
 Run = Callable[[TapeBits], Any]
 MANY = 10**5
@@ -355,7 +355,7 @@ def left_choice(bits: TapeBits, cumulative: Sequence[int]) -> int:
 def test_an_off_by_one_in_the_exp_coin_is_caught(
     bug: Callable[..., bool], gamma: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kng.samplers.coins.below", bug)
+    monkeypatch.setattr("kng.samplers.exact.coins.below", bug)
     p = exp(Fraction(gamma))
     found = enumerate_tapes(lambda bits: bernoulli_exp(bits, Fraction(gamma)), 150)
     with ctx.workprec(PRECISION):
@@ -380,14 +380,14 @@ def test_an_off_by_one_in_a_coin_of_an_attempt_is_caught(
         return envelope.attempt(gammas.__getitem__, bits)
 
     assert enumerate_tapes(run, 6000).escapes(law) == []
-    monkeypatch.setattr(f"kng.samplers.leaves.{place}", bug)
+    monkeypatch.setattr(f"kng.samplers.exact.leaves.{place}", bug)
     assert enumerate_tapes(run, 6000).escapes(law)
 
 
 def test_the_coin_under_test_is_the_one_that_production_uses() -> None:
     """Guards the planted bugs above: they replace names that the samplers really look up."""
-    import kng.samplers.leaves as leaves_module
-    import kng.samplers.noise as noise_module
+    import kng.samplers.exact.leaves as leaves_module
+    import kng.samplers.exact.noise as noise_module
 
     assert leaves_module.below is below
     assert leaves_module.uniform is uniform

@@ -11,7 +11,7 @@ import pytest
 import statsmodels.api as sm
 
 import kng
-from kng.samplers import branch_and_bound
+from kng.samplers.exact import boxes as sampler
 
 
 def rng(n: int) -> np.random.Generator:
@@ -101,14 +101,14 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_draw_takes_few_boxes(case, monkeypatch):
     (X, y, bounds_X, bounds_y), tau, most = CASES[case]
-    made, original = [], branch_and_bound.accepted_of
+    made, original = [], sampler.accepted_of
 
     def counted(plan, covers, bits, late):
         accepted = original(plan, covers, bits, late)
         made.append(sum(cover.boxes.made for cover in covers))
         return accepted
 
-    monkeypatch.setattr(branch_and_bound, "accepted_of", counted)
+    monkeypatch.setattr(sampler, "accepted_of", counted)
     kng.QuantileRegressor(
         quantile=tau, epsilon=1, bounds_X=bounds_X, bounds_y=bounds_y, random_state=1
     ).fit(X, y)
@@ -117,14 +117,14 @@ def test_a_draw_takes_few_boxes(case, monkeypatch):
 
 def test_bounds_that_are_far_too_wide_take_few_boxes(monkeypatch):
     """On e301d72 attempts waited for a certificate, and boxes were halved for 94 s."""
-    made, original = [], branch_and_bound.accepted_of
+    made, original = [], sampler.accepted_of
 
     def counted(plan, covers, bits, late):
         accepted = original(plan, covers, bits, late)
         made.append(sum(cover.boxes.made for cover in covers))
         return accepted
 
-    monkeypatch.setattr(branch_and_bound, "accepted_of", counted)
+    monkeypatch.setattr(sampler, "accepted_of", counted)
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (10_000, 3))
     y = X.sum(axis=1) + 0.3 * rng.normal(size=len(X))

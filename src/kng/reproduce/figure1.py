@@ -64,9 +64,9 @@ from kng.reproduce.constants import (
     kng_linear_printed,
 )
 from kng.reproduce.experiment import Measured, Task, grid, method_bits
-from kng.samplers.affine import Affine
-from kng.samplers.gaussian import Gaussian
-from kng.samplers.perturbed import Perturbed
+from kng.samplers.exact.objective import Perturbed
+from kng.samplers.real.affine import Affine
+from kng.samplers.real.gaussian import Gaussian
 
 METHODS = {
     "non-private": "non-private",

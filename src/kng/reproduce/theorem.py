@@ -40,7 +40,7 @@ from kng.reproduce.experiment import Measured, Task, grid, method_bits
 from kng.reproduce.figure1 import Paper, derived_rate
 from kng.reproduce.plane import Leaves, gradient_score
 from kng.reproduce.simplex import quantile_regression
-from kng.samplers import affine, gaussian
+from kng.samplers.real import affine, gaussian
 
 METHODS = {
     "distance-linear": "linear regression, total variation",

@@ -58,7 +58,7 @@ class HitAndRun:
 
 
 class _Chart:
-    """An l1 ball on which the target's bound is piecewise log-linear; see `kng.samplers.affine`."""
+    """An l1 ball on which the target's bound is piecewise log-linear; see `real.affine`."""
 
     def __init__(self, plan: CoefficientPlan, field: AffineField) -> None:
         self.plan, self.field = plan, field

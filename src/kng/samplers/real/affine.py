@@ -5,9 +5,9 @@ until one is accepted. Which proposals are made depends on the data and changes 
 those with the smallest envelope are taken.
 
     whole space  `envelopes.projective`  noise where the data see, the base measure elsewhere
-                 `envelopes.far`         where the data say that theta is long
-    ball         `envelopes.pinned`      noise where the data see, any point elsewhere
-                 `envelopes.corner`      from a corner, if the ball's edge cuts the density
+                 `envelopes.long_theta`         where the data say that theta is long
+    ball         `envelopes.sup_inside`      noise where the data see, any point elsewhere
+                 `envelopes.sup_at_edge`      from a corner, if the ball's edge cuts the density
 
 Measured figures, slow cases included: docs/sampling-regression.md.
 
@@ -38,18 +38,18 @@ from kng.core.regression import (
     RealNorm,
     Vector,
 )
-from kng.samplers.envelopes.corner import Corner
-from kng.samplers.envelopes.far import Far
-from kng.samplers.envelopes.pinned import Pinned
-from kng.samplers.envelopes.programs import Guess, Sup, guesses, load_solver
-from kng.samplers.envelopes.projective import Frame, Proposals
-from kng.samplers.envelopes.rejection import (
+from kng.samplers.real.envelopes.linear_programs import Guess, Sup, guesses, load_solver
+from kng.samplers.real.envelopes.long_theta import LongTheta
+from kng.samplers.real.envelopes.projective import Frame, Proposals
+from kng.samplers.real.envelopes.rejection import (
     ASSUMPTIONS,
     Envelope,
     first_accepted,
     offered,
     smallest,
 )
+from kng.samplers.real.envelopes.sup_at_edge import SupAtEdge
+from kng.samplers.real.envelopes.sup_inside import SupInside
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +94,14 @@ def _on_a_ball(plan: CoefficientPlan, field: AffineField) -> list[Envelope]:
     found = guesses(sup)
     floor = max([0.0, *(sup.level(guess.weights) for guess in found)])
     return offered(
-        lambda: Pinned.splits(sup, [], floor),  # uniform points: always there
-        lambda: [Pinned.best(sup, floor)],
+        lambda: SupInside.splits(sup, [], floor),  # uniform points: always there
+        lambda: [SupInside.best(sup, floor)],
         *(partial(_corner, sup, guess) for guess in found),
     )
 
 
 def _corner(sup: Sup, guess: Guess) -> list[Envelope]:
-    corner = Corner.at(sup, guess)
+    corner = SupAtEdge.at(sup, guess)
     return [] if corner is None else [corner]
 
 
@@ -115,7 +115,7 @@ def _on_the_whole_space(plan: CoefficientPlan, field: AffineField) -> list[Envel
 
 
 def _far(frame: Frame) -> list[Envelope]:
-    far = Far.best(frame)
+    far = LongTheta.best(frame)
     return [] if far is None else [far]
 
 

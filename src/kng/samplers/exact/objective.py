@@ -4,8 +4,8 @@
 
 u consists of uniform numbers that are known to some bits. J is strongly convex, so the minimiser
 moves by at most ||e||_2 / gamma when u moves by e. It is found for the middle of what is known of u
-(`kng.samplers.descent`), and if all points within that distance lie in one cell of the lattice, the
-cell is the answer. Otherwise more bits are asked for.
+(`exact.piecewise_minimiser`), and if all points within that distance lie in one cell of the
+lattice, the cell is the answer. Otherwise more bits are asked for.
 
 Paper    Section 4.3, supplement.
 Privacy  docs/proofs/mechanisms/objective.md. The answer is the cell that holds the minimiser for a
@@ -28,7 +28,7 @@ from kng.core.privacy import Assumption, Guarantee
 from kng.core.protocols import Point
 from kng.core.regression import BallDomain, LazyNorm, PerturbedPlan, SmoothField, Theta
 from kng.core.uniforms import LazyUniform
-from kng.samplers.descent import Objective, descent, first_point
+from kng.samplers.exact.piecewise_minimiser import Objective, descent, first_point
 
 # Arb's working precision beyond the bits that are known.
 _GUARD = 64

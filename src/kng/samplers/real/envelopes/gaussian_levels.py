@@ -16,11 +16,11 @@ from scipy.special import comb, gammaincc, gammainccinv, gammaln
 
 from kng.core.bits import Bits
 from kng.core.regression import Matrix, Vector
-from kng.samplers.envelopes.room import Room
+from kng.samplers.real.envelopes.remaining_length import RemainingLength
 
 
 @dataclass(frozen=True)
-class Chi:
+class GaussianLevels:
     """Levels for m coordinates that are Gaussian and w that have room, which may not begin below 0.
 
     A level's body is an m-dimensional ball of radius R times (base + slope R)^w.
@@ -28,7 +28,7 @@ class Chi:
 
     gaussian: int  # m
     loose: int  # w
-    room: Room
+    room: RemainingLength
     start: float
 
     @cached_property

@@ -2,7 +2,7 @@
 
     q = (theta - theta_hat)' P (theta - theta_hat) / 2
 
-As for KNG (`envelopes.pinned`) the coordinates are split into those that the data see and the
+As for KNG (`envelopes.sup_inside`) the coordinates are split into those that the data see and the
 others, here with levels R of sqrt(2 q):
 
     body of level R    ||z||_2 <= R,      sum over W of |theta_j| <= base + slope R
@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.regression import Matrix, Vector
-from kng.samplers.envelopes.chi import Chi, normals
-from kng.samplers.envelopes.l1_ball import l1_ball, log_l1_volume
-from kng.samplers.envelopes.pivots import pivots
-from kng.samplers.envelopes.room import Room, rooms
-from kng.samplers.envelopes.tilted import Anchor
+from kng.samplers.real.envelopes.gaussian_at_edge import Anchor
+from kng.samplers.real.envelopes.gaussian_levels import GaussianLevels, normals
+from kng.samplers.real.envelopes.l1_ball import l1_ball, log_l1_volume
+from kng.samplers.real.envelopes.pivots import pivots
+from kng.samplers.real.envelopes.remaining_length import RemainingLength, rooms
 
 Indices = NDArray[np.int64]
 
@@ -90,17 +90,17 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Ellipsoid:
+class GaussianInside:
     """One split of the coordinates, its envelope, and draws from it."""
 
     form: Form
     strong: Indices
     weak: Indices
-    room: Room
+    room: RemainingLength
     start: float  # R is nowhere less
 
     @classmethod
-    def best(cls, form: Form, points: list[Anchor]) -> Ellipsoid:
+    def best(cls, form: Form, points: list[Anchor]) -> GaussianInside:
         """Return the split with the smallest envelope."""
         order, usable = pivots(form.precision)
         start = min((2 * form.least(points)) ** 0.5, _HIGHEST)
@@ -108,17 +108,17 @@ class Ellipsoid:
         return min(splits, key=lambda split: split.log_envelope)
 
     @classmethod
-    def splits(cls, form: Form, chosen: list[int], start: float) -> list[Ellipsoid]:
+    def splits(cls, form: Form, chosen: list[int], start: float) -> list[GaussianInside]:
         """Return one split with the whole ball for W, and with less room."""
         strong = np.array(sorted(chosen), dtype=np.int64)
         weak = np.setdiff1d(np.arange(len(form.vector)), strong)
-        found = [Room(form.radius, 0.0)]
+        found = [RemainingLength(form.radius, 0.0)]
         if len(strong) and len(weak):
             center = np.where(np.isin(np.arange(len(form.vector)), strong), form.center, 0.0)
             seen = form.precision @ form.center
             for dual, room in rooms(form.precision, seen, form.radius, weak, center):
                 slope = room.slope * float(dual @ (form.precision @ dual)) ** 0.5
-                found.append(Room(max(room.base, 0.0), slope))
+                found.append(RemainingLength(max(room.base, 0.0), slope))
         return [cls(form, strong, weak, room, start) for room in found]
 
     @cached_property
@@ -128,8 +128,8 @@ class Ellipsoid:
         return np.asarray(np.linalg.cholesky(square))
 
     @cached_property
-    def _levels(self) -> Chi:
-        return Chi(len(self.strong), len(self.weak), self.room, self.start)
+    def _levels(self) -> GaussianLevels:
+        return GaussianLevels(len(self.strong), len(self.weak), self.room, self.start)
 
     @property
     def log_envelope(self) -> float:

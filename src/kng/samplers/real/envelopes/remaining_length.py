@@ -25,7 +25,7 @@ _LONGEST = (1, 2, 4)
 
 
 @dataclass(frozen=True)
-class Room:
+class RemainingLength:
     """The sum over W is at most ``base`` + ``slope`` times a level."""
 
     base: float
@@ -39,7 +39,7 @@ class Room:
 
 def rooms(
     matrix: Matrix, vector: Vector, radius: float, weak: NDArray[np.int64], center: Vector
-) -> Iterator[tuple[Vector, Room]]:
+) -> Iterator[tuple[Vector, RemainingLength]]:
     """Yield lambda and the room it leaves to the weak coordinates, at slope 1 / (1 - eta).
 
     lambda = A_PP^-1 sign(center_P) on the longest coordinates P of the center.
@@ -56,4 +56,4 @@ def rooms(
         dual /= max(1.0, float(np.delete(seen, weak).max()))
         eta = float(np.abs(matrix @ dual)[weak].max(initial=0.0))
         if eta < 1 - 1e-9:
-            yield dual, Room((radius - float(dual @ vector)) / (1 - eta), 1 / (1 - eta))
+            yield dual, RemainingLength((radius - float(dual @ vector)) / (1 - eta), 1 / (1 - eta))

@@ -29,7 +29,7 @@ from kng.core.privacy import Assumption, Guarantee
 from kng.core.protocols import LevelField, LineField, Point
 from kng.core.sensitivity import Constant
 from kng.core.smoothing import smoothing
-from kng.samplers.leaves import Envelope, Run, draw, height, scale_of
+from kng.samplers.exact.leaves import Envelope, Run, draw, height, scale_of
 
 Exponent = Callable[[int], Fraction]
 

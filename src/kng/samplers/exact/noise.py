@@ -28,7 +28,7 @@ from kng.core.plan import Certificate, NoisePlan
 from kng.core.privacy import Assumption, Guarantee
 from kng.core.protocols import BoxNorm, Point, SumNorm
 from kng.core.uniforms import LazyUniform
-from kng.samplers.coins import bernoulli_exp, uniform
+from kng.samplers.exact.coins import bernoulli_exp, uniform
 
 
 @dataclass(frozen=True, slots=True)

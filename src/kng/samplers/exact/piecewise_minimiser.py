@@ -23,7 +23,7 @@ from itertools import count
 
 from kng.core.enclosures import root_above
 from kng.core.regression import Quadratic, SmoothField, Theta
-from kng.samplers.rational import gradient, minimiser, slope
+from kng.samplers.exact.quadratic_minimiser import gradient, minimiser, slope
 
 # Steps before smoother losses are tried, and on each of them.
 _STEPS = 30

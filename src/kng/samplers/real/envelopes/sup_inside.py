@@ -1,11 +1,11 @@
 """KNG on an l1 ball that holds the estimate: noise where the data see, elsewhere what room is left.
 
 The rows S are noise, |u_i| <= t, and the other coordinates W lie within the room that is left to
-them at level t (`envelopes.room`):
+them at level t (`envelopes.remaining_length`):
 
     body of level t    |u_i| <= t  for i in S,      sum over W of |theta_j| <= base + slope t
 
-It holds every theta of the ball with ||u||_inf <= t. As for a corner (`envelopes.corner`) a
+It holds every theta of the ball with ||u||_inf <= t. As for a corner (`envelopes.sup_at_edge`) a
 level, then a uniform point of its body have a density proportional to exp(-c level(theta)), which
 is an envelope. All of S is the push-forward of the noise; none of it is a uniform point.
 
@@ -23,49 +23,51 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.regression import Matrix, Vector
-from kng.samplers.envelopes.l1_ball import l1_ball, log_l1_volume
-from kng.samplers.envelopes.levels import Levels
-from kng.samplers.envelopes.pivots import pivots
-from kng.samplers.envelopes.programs import Sup
-from kng.samplers.envelopes.room import Room, rooms
+from kng.samplers.real.envelopes.l1_ball import l1_ball, log_l1_volume
+from kng.samplers.real.envelopes.levels import Levels
+from kng.samplers.real.envelopes.linear_programs import Sup
+from kng.samplers.real.envelopes.pivots import pivots
+from kng.samplers.real.envelopes.remaining_length import RemainingLength, rooms
 
 Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Pinned:
+class SupInside:
     """One split of the coordinates, its envelope, and draws from it."""
 
     sup: Sup
     strong: Indices  # S
     weak: Indices  # W
-    room: Room
+    room: RemainingLength
     levels: Levels
 
     @classmethod
-    def best(cls, sup: Sup, floor: float) -> Pinned:
+    def best(cls, sup: Sup, floor: float) -> SupInside:
         """Return the split with the smallest envelope; the norm is nowhere below the floor."""
         order, usable = pivots(sup.matrix)
         splits = [split for k in range(usable + 1) for split in cls.splits(sup, order[:k], floor)]
         return min(splits, key=lambda split: split.log_envelope)
 
     @classmethod
-    def splits(cls, sup: Sup, chosen: list[int], floor: float) -> list[Pinned]:
+    def splits(cls, sup: Sup, chosen: list[int], floor: float) -> list[SupInside]:
         """Return one split with the whole ball for W, and with less room."""
         d = len(sup.vector)
         strong = np.array(sorted(chosen), dtype=np.int64)
         weak = np.setdiff1d(np.arange(d), strong)
-        found = [Room(sup.radius, 0.0)]
+        found = [RemainingLength(sup.radius, 0.0)]
         if len(strong) and len(weak):
             center = np.zeros(d)
             square = sup.matrix[np.ix_(strong, strong)]
             center[strong] = np.linalg.solve(square, sup.vector[strong])
             for dual, room in rooms(sup.matrix, sup.vector, sup.radius, weak, center):
-                found.append(Room(room.base, room.slope * float(np.abs(dual).sum())))
+                found.append(RemainingLength(room.base, room.slope * float(np.abs(dual).sum())))
         return [cls._with(sup, strong, weak, room, floor) for room in found]
 
     @classmethod
-    def _with(cls, sup: Sup, strong: Indices, weak: Indices, room: Room, floor: float) -> Pinned:
+    def _with(
+        cls, sup: Sup, strong: Indices, weak: Indices, room: RemainingLength, floor: float
+    ) -> SupInside:
         start = max(floor, room.first)
         factors = [(0.0, 2.0, len(strong)), (room.base, room.slope, len(weak))]
         levels = Levels.of(sup.rate, start, np.array([log_l1_volume(len(weak))]), [factors])

@@ -4,8 +4,8 @@
 
 with P = (rate / Delta) A, by rejection from the smallest of several envelopes:
 
-    `envelopes.ellipsoid`  noise where the data see, any point elsewhere
-    `envelopes.tilted`     from a corner, if the ball's edge cuts the density
+    `envelopes.gaussian_inside`  noise where the data see, any point elsewhere
+    `envelopes.gaussian_at_edge`     from a corner, if the ball's edge cuts the density
 
 Paper    Proposition 2.2 in the linear regression of section 4.3, drawn without a chain.
 Privacy  docs/proofs/samplers/corner.md: rejection from an envelope, in real arithmetic.
@@ -25,15 +25,15 @@ from kng.core.errors import IncompatibleParts
 from kng.core.plan import Certificate
 from kng.core.privacy import Guarantee
 from kng.core.regression import AffineField, BallDomain, CoefficientPlan, Vector
-from kng.samplers.envelopes.ellipsoid import Ellipsoid, Form
-from kng.samplers.envelopes.rejection import (
+from kng.samplers.real.envelopes.gaussian_at_edge import Anchor, anchors
+from kng.samplers.real.envelopes.gaussian_inside import Form, GaussianInside
+from kng.samplers.real.envelopes.rejection import (
     ASSUMPTIONS,
     Envelope,
     first_accepted,
     offered,
     smallest,
 )
-from kng.samplers.envelopes.tilted import Anchor, anchors
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def best(plan: CoefficientPlan, field: AffineField) -> Envelope:
     ]
     return smallest(
         offered(
-            lambda: Ellipsoid.splits(forms[0], [], 0.0),  # uniform points: always there
+            lambda: GaussianInside.splits(forms[0], [], 0.0),  # uniform points: always there
             *(partial(_ellipsoid, form, points) for form in forms),
             *(anchor.proposals for anchor in points),
         )
@@ -79,4 +79,4 @@ def best(plan: CoefficientPlan, field: AffineField) -> Envelope:
 
 
 def _ellipsoid(form: Form, points: list[Anchor]) -> list[Envelope]:
-    return [Ellipsoid.best(form, points)]
+    return [GaussianInside.best(form, points)]

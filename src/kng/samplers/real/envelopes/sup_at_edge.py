@@ -22,7 +22,7 @@ what the ball leaves of the noise around an estimate at its edge, inside or outs
 
 Paper    None: its chain crosses the ball's edge by being slow.
 Privacy  docs/proofs/samplers/corner.md: a rejection envelope, whatever the data.
-Cost     A few linear programs with 2 d variables (`envelopes.programs`), then d^2 a proposal.
+Cost     A few programs with 2 d variables (`envelopes.linear_programs`), then d^2 a proposal.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.regression import Matrix, Vector
-from kng.samplers.envelopes.levels import Levels
-from kng.samplers.envelopes.programs import Guess, Sup
-from kng.samplers.envelopes.room import Room, rooms
-from kng.samplers.envelopes.wedge import Wedge, flattest_first
+from kng.samplers.real.envelopes.edge_distances import EdgeDistances, flattest_first
+from kng.samplers.real.envelopes.levels import Levels
+from kng.samplers.real.envelopes.linear_programs import Guess, Sup
+from kng.samplers.real.envelopes.remaining_length import RemainingLength, rooms
 
 # Rows that are a combination of others, to this share of their length, do not determine theta.
 _ZERO = 1e-8
@@ -49,7 +49,7 @@ Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Corner:
+class SupAtEdge:
     """One choice of S, Z, P, Q and w; its envelope, and draws from it."""
 
     sup: Sup
@@ -59,10 +59,10 @@ class Corner:
     rows: Indices  # Q, then P
     boxes: int  # |Q|
     flat: int
-    room: Room  # of the flat ones
+    room: RemainingLength  # of the flat ones
 
     @classmethod
-    def at(cls, sup: Sup, guess: Guess) -> Corner | None:
+    def at(cls, sup: Sup, guess: Guess) -> SupAtEdge | None:
         """Return the corner with the smallest envelope, or None if no rows determine theta."""
         slope = sup.matrix @ guess.weights
         support, inward = np.flatnonzero(guess.theta), float(np.abs(slope).max())
@@ -74,31 +74,31 @@ class Corner:
         edge = np.setdiff1d(np.arange(len(slope)), support)
         edge = edge[flattest_first(inward + slope[edge], inward - slope[edge])]
         rows = rows[np.argsort(np.abs(guess.weights[rows]), kind="stable")]
-        first = cls(sup, guess.weights, support, edge, rows, 0, 0, Room(sup.radius, 0.0))
+        first = cls(sup, guess.weights, support, edge, rows, 0, 0, RemainingLength(sup.radius, 0.0))
         if not np.linalg.cond(first._square) < _LARGEST:
             return None
         return first.with_flats().with_boxes().with_flats().with_less_room(guess.theta)
 
-    def with_flats(self) -> Corner:
+    def with_flats(self) -> SupAtEdge:
         """Return the same corner with as many edges flat as is best."""
         offers = [replace(self, flat=flat) for flat in range(len(self.edge) + 1)]
         return min(offers, key=lambda corner: corner.log_envelope)
 
-    def with_boxes(self) -> Corner:
+    def with_boxes(self) -> SupAtEdge:
         """Return the same corner with as many rows in boxes as is best."""
         offers = [replace(self, boxes=boxes) for boxes in range(len(self.rows) + 1)]
         return min(offers, key=lambda corner: corner.log_envelope)
 
-    def with_less_room(self, center: Vector) -> Corner:
+    def with_less_room(self, center: Vector) -> SupAtEdge:
         """Return the same corner with flat edges kept within what the others leave."""
         return min([self, *self.with_rooms(center)], key=lambda corner: corner.log_envelope)
 
-    def with_rooms(self, center: Vector) -> list[Corner]:
+    def with_rooms(self, center: Vector) -> list[SupAtEdge]:
         """Return the same corner with every room that is offered for the flat edges."""
         sup, weak = self.sup, self.edge[: self.flat]
         offers = rooms(sup.matrix, sup.vector, sup.radius, weak, center) if self.flat else ()
         return [
-            replace(self, room=Room(room.base, room.slope * float(np.abs(dual).sum())))
+            replace(self, room=RemainingLength(room.base, room.slope * float(np.abs(dual).sum())))
             for dual, room in offers
         ]
 
@@ -112,11 +112,11 @@ class Corner:
         return np.asarray(self.sup.matrix @ self.weights)
 
     @cached_property
-    def wedge(self) -> Wedge:
+    def wedge(self) -> EdgeDistances:
         """Return the distances that share a level."""
         inward, along = float(np.abs(self._slope).max()), self._slope[self.edge]
         behind = np.abs(self.weights[self.rows[self.boxes :]])
-        return Wedge(inward, inward + along, inward - along, self.flat, behind)
+        return EdgeDistances(inward, inward + along, inward - along, self.flat, behind)
 
     @cached_property
     def levels(self) -> Levels:

@@ -1,7 +1,7 @@
 """Gaussian draws at the edge of an l1 ball: where the middle lies outside, or not far inside.
 
 Around any point m the exponent is, with g = P m - v, delta = theta - m and the wedge of the slope g
-(`envelopes.wedge`),
+(`envelopes.edge_distances`),
 
     theta'P theta / 2 - v'theta = least + nu w0 + sum over E of rate_j |theta_j| + delta'P delta / 2
 
@@ -9,8 +9,8 @@ for any set E of coordinates: an identity, so every m is right, and the best one
 draw may be expected. They are looked for on the path of the penalty mu ||theta||_1, a little before
 it reaches the ball's edge. w0 and theta_E are drawn as exponentials, the other coordinates are
 Gaussian given them, and what the quadratic form has at its least, given w0 and theta_E, is the
-acceptance. Flat edges are kept within the room that the others leave (`envelopes.room`), at a
-level R of sqrt(delta'P delta).
+acceptance. Flat edges are kept within the room that the others leave
+(`envelopes.remaining_length`), at a level R of sqrt(delta'P delta).
 
 Paper    None: its chain crosses the ball's edge by being slow.
 Privacy  docs/proofs/samplers/corner.md: a rejection envelope, whatever the data.
@@ -29,11 +29,11 @@ from scipy.special import gammaincinv, gammaln
 
 from kng.core.bits import Bits
 from kng.core.regression import Matrix, Vector
-from kng.samplers.envelopes.chi import Chi, normals
-from kng.samplers.envelopes.pivots import pivots
-from kng.samplers.envelopes.room import Room, rooms
-from kng.samplers.envelopes.wedge import Wedge, flattest_first
-from kng.samplers.path import Path
+from kng.samplers.l1_path import Path
+from kng.samplers.real.envelopes.edge_distances import EdgeDistances, flattest_first
+from kng.samplers.real.envelopes.gaussian_levels import GaussianLevels, normals
+from kng.samplers.real.envelopes.pivots import pivots
+from kng.samplers.real.envelopes.remaining_length import RemainingLength, rooms
 
 # How far above the least exponent of the path a point may lie, for each coordinate.
 _ABOVE = (0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
@@ -67,7 +67,7 @@ class Anchor:
         curved = float(self.point @ (self.precision @ self.point)) / 2
         return -curved - self.inward * self.radius
 
-    def proposals(self) -> list[Tilted]:
+    def proposals(self) -> list[GaussianAtEdge]:
         """Return proposals with more and more edges, those of the least slope first."""
         if not self.inward > 0:
             return []
@@ -78,7 +78,7 @@ class Anchor:
         order, usable = pivots(self.precision[np.ix_(held, held)])
         alike = held[order[usable:]]
         tilted = [
-            Tilted.along(self, np.concatenate([alike, idle[:count]]))
+            GaussianAtEdge.along(self, np.concatenate([alike, idle[:count]]))
             for count in range(len(idle) + 1)
         ]
         return [proposals for proposals in tilted if proposals is not None]
@@ -115,17 +115,17 @@ def anchors(precision: Matrix, vector: Vector, radius: float) -> list[Anchor]:
 
 
 @dataclass(frozen=True)
-class Tilted:
+class GaussianAtEdge:
     """Proposals with one choice of edges."""
 
     anchor: Anchor
     edge: Indices  # E, the flat ones first
     rest: Indices
     flat: int
-    room: Room  # of the flat ones
+    room: RemainingLength  # of the flat ones
 
     @classmethod
-    def along(cls, anchor: Anchor, edge: Indices) -> Tilted | None:
+    def along(cls, anchor: Anchor, edge: Indices) -> GaussianAtEdge | None:
         """Return the proposals with these edges, or None if the rest is not held by the data."""
         precision, slope = anchor.precision, anchor.slope
         rest = np.setdiff1d(np.arange(len(slope)), edge)
@@ -134,12 +134,12 @@ class Tilted:
         if not slope[rest].any() or np.linalg.eigvalsh(square)[0] <= _ZERO * trace:
             return None
         order = flattest_first(anchor.inward + slope[edge], anchor.inward - slope[edge])
-        first = cls(anchor, edge[order], rest, 0, Room(anchor.radius, 0.0))
+        first = cls(anchor, edge[order], rest, 0, RemainingLength(anchor.radius, 0.0))
         offers = [replace(first, flat=flat) for flat in range(len(edge) + 1)]
         best = min(offers, key=lambda tilted: tilted.log_envelope)
         return min([best, *best.with_rooms()], key=lambda tilted: tilted.log_envelope)
 
-    def with_rooms(self) -> list[Tilted]:
+    def with_rooms(self) -> list[GaussianAtEdge]:
         """Return the same with every room that is offered for the flat edges."""
         precision, point = self.anchor.precision, self.anchor.point
         seen, weak = precision @ point, self.edge[: self.flat]
@@ -147,7 +147,7 @@ class Tilted:
         return [
             replace(
                 self,
-                room=Room(
+                room=RemainingLength(
                     max(room.base, 0.0), room.slope * float(dual @ (precision @ dual)) ** 0.5
                 ),
             )
@@ -155,16 +155,16 @@ class Tilted:
         ]
 
     @cached_property
-    def wedge(self) -> Wedge:
+    def wedge(self) -> EdgeDistances:
         """Return the distances that are exponential."""
         inward, along = self.anchor.inward, self.anchor.slope[self.edge]
-        return Wedge(inward, inward + along, inward - along, self.flat, np.zeros(0))
+        return EdgeDistances(inward, inward + along, inward - along, self.flat, np.zeros(0))
 
     @cached_property
-    def _levels(self) -> list[Chi]:
+    def _levels(self) -> list[GaussianLevels]:
         """Levels of the Gaussian part, for each number of flat edges on their steep side."""
         m = len(self.rest) - 1
-        return [Chi(m, self.flat - k, self.room, 0.0) for k in range(self.flat + 1)]
+        return [GaussianLevels(m, self.flat - k, self.room, 0.0) for k in range(self.flat + 1)]
 
     @cached_property
     def _log_masses(self) -> Vector:

@@ -31,7 +31,7 @@ _TINY = 1e-300
 
 
 @dataclass(frozen=True)
-class Wedge:
+class EdgeDistances:
     """w0, theta on Z with the flat ones first, and further distances that share the level."""
 
     inward: float  # nu

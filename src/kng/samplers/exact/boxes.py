@@ -5,7 +5,7 @@ The domain is cut into boxes of lattice points with bounds on the exponent over 
 
     sum over boxes inside of  points * exp(-upper)   >=   alpha * sum of  points * exp(-lower),
 
-which certifies that an attempt of `kng.samplers.leaves` is accepted with probability alpha or more.
+which certifies that an attempt of `exact.leaves` is accepted with probability alpha or more.
 alpha is public and the same for every dataset. A public number of attempts is made under it, and
 the smoothing lemma gives exactly epsilon. From a public number of boxes on attempts are made
 without it, too, and at another no more boxes are made: attempts go on until one is accepted, which
@@ -37,8 +37,8 @@ from kng.core.privacy import Assumption, Guarantee
 from kng.core.protocols import Point
 from kng.core.sensitivity import Constant
 from kng.core.smoothing import smoothing
-from kng.samplers.coins import below, choose, uniform
-from kng.samplers.leaves import smoothed
+from kng.samplers.exact.coins import below, choose, uniform
+from kng.samplers.exact.leaves import smoothed
 
 # Up to how many coordinates boxes are a way to draw.
 _MOST = 5

@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.regression import Matrix, Vector
-from kng.samplers.envelopes.l1_ball import l1_sphere, log_l1_volume
-from kng.samplers.envelopes.levels import Levels
-from kng.samplers.envelopes.pivots import pivots
-from kng.samplers.envelopes.projective import Frame, solved
-from kng.samplers.envelopes.radial import lengths_of
+from kng.samplers.real.envelopes.l1_ball import l1_sphere, log_l1_volume
+from kng.samplers.real.envelopes.levels import Levels
+from kng.samplers.real.envelopes.pivots import pivots
+from kng.samplers.real.envelopes.projective import Frame, solved
+from kng.samplers.real.envelopes.radial import lengths_of
 
 # The strong coordinates' solution is unique if ||A_SS^-1 A_Sj||_1 < 1 for every weak j.
 _MOST = 0.9
@@ -40,7 +40,7 @@ Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Far:
+class LongTheta:
     """One split of the coordinates and one length, its envelope, and draws from it."""
 
     frame: Frame
@@ -52,7 +52,7 @@ class Far:
     levels: Levels
 
     @classmethod
-    def best(cls, frame: Frame) -> Far | None:
+    def best(cls, frame: Frame) -> LongTheta | None:
         """Return the split with the smallest envelope; None if the data do not say that much."""
         order, usable = pivots(frame.matrix)
         everything = np.arange(len(frame.vector))
@@ -69,7 +69,7 @@ class Far:
         return min(splits, key=lambda split: split.log_envelope, default=None)
 
     @classmethod
-    def splits(cls, frame: Frame, chosen: list[int], known: Matrix) -> list[Far]:
+    def splits(cls, frame: Frame, chosen: list[int], known: Matrix) -> list[LongTheta]:
         """Return one split with each length and kappa; none if its solution is not unique."""
         strong = np.array(sorted(chosen), dtype=np.int64)
         weak = np.setdiff1d(np.arange(len(frame.vector)), strong)

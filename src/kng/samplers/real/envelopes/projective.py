@@ -36,9 +36,9 @@ from kng.core.regression import (
     TailedDomain,
     Vector,
 )
-from kng.samplers.envelopes.l1_ball import l1_ball, log_l1_volume, log_tail_mass
-from kng.samplers.envelopes.pivots import pivots
-from kng.samplers.envelopes.radial import Radial, best_radial, lengths_of
+from kng.samplers.real.envelopes.l1_ball import l1_ball, log_l1_volume, log_tail_mass
+from kng.samplers.real.envelopes.pivots import pivots
+from kng.samplers.real.envelopes.radial import Radial, best_radial, lengths_of
 
 # Y is chosen so that the solution of u_S(phi) = u_S is unique: ||A_SS^-1 b_S||_1 <= 0.8 Y.
 _ROOM = 1.25

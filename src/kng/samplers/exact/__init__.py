@@ -1,0 +1,1 @@
+"""Draws whose law is the stated one for the program that runs: whole numbers and fractions."""

@@ -1,0 +1,1 @@
+"""Draws whose law is the stated one in real arithmetic, by rejection."""
