@@ -23,7 +23,7 @@ from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.protocols import Domain, Norm
 from kng.core.regression import Regression
 from kng.data import open_regression
-from kng.domains import HeavyTailed, L1Ball
+from kng.domains import L1Ball, Whole
 from kng.estimators.regression import encoded
 from kng.losses import LeastSquares
 from kng.mechanisms import KNG, Exponential
@@ -52,10 +52,10 @@ def proposals(
     reach = Fraction(span)
     covariates = Bounds((Fraction(-1),) * features, (Fraction(1),) * features)
     design = Design(encoded(covariates, (-reach, reach, 2 * reach / 2**16)), True)
-    domain: Domain = HeavyTailed(design.dim)
+    domain: Domain = Whole(design.dim)
     norm: Norm = CoordinateSup()
     if coef_bound is not None:
-        domain, norm = L1Ball(design.dim, coef_bound / reach), LInf()
+        domain, norm = L1Ball(coef_bound / reach, dim=design.dim), LInf()
     unit = PrivacyUnit(ReplaceOne(len(X)))
     problem = Regression(LeastSquares(), norm, domain, design, unit)
     plan = (mechanism or KNG()).plan(problem, Fraction(1))

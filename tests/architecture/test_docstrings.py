@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from architecture.sources import CHECKOUT, modules, texts
 
-PACKAGES = ["losses", "norms", "domains", "mechanisms"]
+PACKAGES = ["losses", "norms", "bases", "domains", "mechanisms"]
 LABELS = ["Paper", "Privacy", "Cost"]
 
 

@@ -9,13 +9,14 @@ from fractions import Fraction
 import pytest
 from architecture.sources import dotted, modules
 
+from kng.bases import Uniform
 from kng.core.bounds import bounds_of
 from kng.core.encoding import encoding_of
 from kng.core.lattice import Lattice
 from kng.core.plan import event_of
 from kng.core.privacy import AddRemove, Guarantee, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.domains import Box, WholeSpace
+from kng.domains import LatticeBox, Whole
 from kng.losses import Pinball, Squared
 from kng.mechanisms import KNG, Exponential, KNorm
 from kng.norms import L1, LInf, WeightedSup
@@ -26,7 +27,10 @@ CALIBRATION = [
     "core/privacy.py",
     "core/sensitivity.py",
     "core/smoothing.py",
+    "bases/uniform.py",
+    "domains/ball.py",
     "domains/box.py",
+    "domains/uncrossed.py",
     "domains/whole.py",
     "losses/pinball.py",
     "losses/squared.py",
@@ -105,7 +109,7 @@ def test_sensitivities_rates_and_costs_are_fractions(relation):
     unit, line = PrivacyUnit(relation, 3), records.lattice
     epsilon = Fraction(1, 3)
     for loss in (Pinball(Fraction(9, 10)), Squared()):
-        problem = Problem(loss, LInf(), Box.of(line), records, line, unit)
+        problem = Problem(loss, LInf(), LatticeBox.of(line), records, line, unit)
         for mechanism in (KNG(), Exponential()):
             plan = mechanism.plan(problem, epsilon)
             for theta in ((0,), (37,), (100,)):
@@ -115,7 +119,7 @@ def test_sensitivities_rates_and_costs_are_fractions(relation):
             assert (event.epsilon, type(event.width)) == (2 * epsilon, Fraction)
     widths = Squared().sum_widths(records, relation)
     for norm in (WeightedSup(widths), L1(), LInf()):
-        problem = Problem(Squared(), norm, WholeSpace(len(widths)), records, line, unit)
+        problem = Problem(Squared(), norm, Whole(len(widths), base=Uniform()), records, line, unit)
         plan = KNorm().plan(problem, epsilon)
         assert (type(plan.rate), type(plan.sensitivity)) == (Fraction, Fraction)
     assert isinstance(line, Lattice)

@@ -36,6 +36,7 @@ from unittest import mock
 import numpy as np
 from flint import arb, ctx, fmpq
 
+from kng.bases import Uniform
 from kng.core.bounds import Bounds
 from kng.core.encoding import Encoding
 from kng.core.plan import Certificate, DensityPlan, NoisePlan
@@ -45,7 +46,7 @@ from kng.core.protocols import CurvedLoss, Norm, PlaneLoss, Point, Source
 from kng.core.smoothing import Smoothing
 from kng.corridor import certified
 from kng.data import open_source
-from kng.domains import Box, WholeSpace
+from kng.domains import LatticeBox, Whole
 from kng.norms import LInf
 from kng.samplers.exact import noise as noise_module
 from kng.samplers.exact.line import envelope_of
@@ -93,7 +94,9 @@ class Setting:
         records = encoding(self.last)
         lattice = records.lattice
         unit = PrivacyUnit(neighbours, self.records_per_person)
-        return Problem(self.loss, self.norm, domain or Box.of(lattice), records, lattice, unit)
+        return Problem(
+            self.loss, self.norm, domain or LatticeBox.of(lattice), records, lattice, unit
+        )
 
     def plan(self, n: int) -> DensityPlan:
         """Return the certified plan of a density mechanism."""
@@ -104,7 +107,7 @@ class Setting:
     def noise_plan(self, n: int) -> NoisePlan:
         """Return the certified plan of additive noise on the sum."""
         columns = len(self.last) + (self.relation == ADD)  # a private count joins the sums
-        problem = self.problem(n, WholeSpace(columns))
+        problem = self.problem(n, Whole(columns, base=Uniform()))
         plan = certified(self.mechanism.plan(problem, self.epsilon))
         assert isinstance(plan, NoisePlan)
         return plan

@@ -33,9 +33,10 @@ from regression.quadrature import diamond, log_base, whole_space
 from regression.setting import NORMS, Array, problem
 from regression.surface import edge_density, edges, rays, vertex_mass, vertices
 
+from kng.bases import Uniform
 from kng.core.regression import AffineField, CoefficientPlan, PerturbedPlan, Regression
 from kng.data import open_regression
-from kng.domains import HeavyTailed, WholeSpace
+from kng.domains import Whole
 from kng.losses import Huber, LeastSquares
 from kng.mechanisms import ObjectivePerturbation
 
@@ -79,7 +80,7 @@ class Model:
             relation=self.relation,
             people=self.people,
             loss=self.loss,
-            domain=WholeSpace(self.dim) if flat else None,
+            domain=Whole(self.dim, base=Uniform()) if flat else None,
             unit=REACH if isinstance(self.loss, Huber) else 1,
             low=self.low,
             low_y=self.low_y,
@@ -242,7 +243,7 @@ def log_laws(plan: CoefficientPlan | PerturbedPlan, pieces: Pieces, at: Lattice)
         divided = (pieces.gradient + float(plan.ridge) * theta) / plan.scale.widths(theta)
         logs = -plan.rate * norm.lengths(divided.reshape(-1, d)).reshape(divided.shape[:-1])  # type: ignore[attr-defined]
     # the lattice is uniform in the chart, as one degree of freedom is; the tail is three's
-    logs = logs + log_base(theta, None if isinstance(plan.problem.domain, HeavyTailed) else 1.0)
+    logs = logs + log_base(theta, None if isinstance(plan.problem.domain, Whole) else 1.0)
     return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
 
 

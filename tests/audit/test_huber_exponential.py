@@ -39,7 +39,7 @@ from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.sensitivity import Constant
 from kng.corridor import certified
-from kng.domains import Box
+from kng.domains import LatticeBox
 from kng.estimators.columns import Columns
 from kng.losses import HuberPlane, huber_plane
 from kng.mechanisms import Exponential
@@ -86,7 +86,7 @@ class Setting:
         lattice = Lattice((-self.bound,) * d, (step,) * d, (2 * self.reach,) * d)
         neighbours = ReplaceOne(n) if self.relation == REPLACE else AddRemove()
         unit = PrivacyUnit(neighbours, self.records_per_person)
-        box = Box((-self.reach,) * d, (self.reach,) * d)
+        box = LatticeBox((-self.reach,) * d, (self.reach,) * d)
         problem = Problem(HuberPlane(design), LInf(), box, design.records, lattice, unit)
         plan = certified(Exponential().plan(problem, self.epsilon))
         assert isinstance(plan, DensityPlan)

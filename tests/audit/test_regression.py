@@ -20,9 +20,10 @@ from audit.regression import (
 )
 from audit.regression_cases import FLOORS, MODELS, ONE, points, universe
 
+from kng.bases import Uniform
 from kng.core.errors import IncompatibleParts
 from kng.core.regression import CoefficientPlan
-from kng.domains import WholeSpace
+from kng.domains import Whole
 from kng.losses import Huber, LeastSquares
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.samplers.chains.target import Target
@@ -108,5 +109,6 @@ def test_the_audited_law_is_the_one_that_samplers_are_given(name: str) -> None:
 
 
 def test_domains_are_what_the_audit_thinks() -> None:
-    assert isinstance(MODELS["objective-huber-d2-whole-l1-add-remove"].problem().domain, WholeSpace)
+    whole = MODELS["objective-huber-d2-whole-l1-add-remove"].problem().domain
+    assert whole == Whole(2, base=Uniform())
     assert {model.dim for model in MODELS.values()} == {1, 2}

@@ -16,7 +16,7 @@ from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
 from kng.core.protocols import EVERY
 from kng.data import open_regression
-from kng.domains import Box
+from kng.domains import LatticeBox
 from kng.estimators.regression import encoded
 from kng.losses import HuberPlane
 from kng.losses.huber_plane import LOSS, HuberRecords, HuberRows, losses
@@ -31,10 +31,10 @@ def parts(columns: int, intercept: bool, far: Fraction, reach: int, step: Fracti
     d = columns + intercept
     answers = Lattice((-reach * step,) * d, (step,) * d, (2 * reach,) * d)
     loss = HuberPlane(Design(encoding, intercept, THRESHOLD))
-    return loss, Box((-reach,) * d, (reach,) * d), answers
+    return loss, LatticeBox((-reach,) * d, (reach,) * d), answers
 
 
-def field_of(loss: HuberPlane, box: Box, answers: Lattice, x, y) -> HuberRecords:
+def field_of(loss: HuberPlane, box: LatticeBox, answers: Lattice, x, y) -> HuberRecords:
     kernel = HuberRows(loss.design, answers)
     source = open_regression(np.array([x], float), np.array([y], float), loss.design.records)
     table = source.collect(kernel, EVERY)

@@ -22,7 +22,7 @@ from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove, ReplaceOne
 from kng.core.protocols import EVERY
 from kng.data import open_regression
-from kng.domains import Box
+from kng.domains import LatticeBox
 from kng.estimators.regression import encoded
 from kng.losses import HuberPlane, QuantilePlane
 from kng.losses.quantile_plane import ENDS, PlaneRows
@@ -127,7 +127,7 @@ def test_the_value_of_one_record_is_bounded_and_the_bound_nearly_attained(name, 
     plan = design(BOXES[name], response)
     loss, reach = QuantilePlane(tau, plan), 4
     answers = Lattice((-reach * STEP,), (STEP,), (2 * reach,))
-    bound = loss.plane_sensitivity(Box((-reach,), (reach,)), answers).at((0,))
+    bound = loss.plane_sensitivity(LatticeBox((-reach,), (reach,)), answers).at((0,))
     losses = []
     for x, y in product((-1e9, 1e9), (-1e9, 1e9)):
         source = open_regression(np.array([[x]]), np.array([y]), plan.records)

@@ -17,7 +17,7 @@ from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.protocols import EVERY
 from kng.data import open_regression
-from kng.domains import Box
+from kng.domains import LatticeBox
 from kng.estimators.regression import encoded
 from kng.losses import Huber, HuberPlane, LeastSquares
 from kng.losses.huber_plane import ENDS
@@ -181,7 +181,9 @@ def test_hubers_two_and_one_are_attained_in_every_box(box):
 
 def _plan(shape: Design, answers: Lattice, relation: str) -> DensityPlan:
     unit = PrivacyUnit(relation_of(relation, 1))
-    problem = Problem(HuberPlane(shape), LInf(), Box((-4,), (4,)), shape.records, answers, unit)
+    problem = Problem(
+        HuberPlane(shape), LInf(), LatticeBox((-4,), (4,)), shape.records, answers, unit
+    )
     plan = KNG().plan(problem, F(1))
     assert isinstance(plan, DensityPlan)
     return plan

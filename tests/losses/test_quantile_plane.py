@@ -17,7 +17,7 @@ from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove, ReplaceOne
 from kng.core.protocols import EVERY
 from kng.data import open_regression
-from kng.domains import Box
+from kng.domains import LatticeBox
 from kng.estimators.regression import encoded
 from kng.losses import QuantilePlane
 from kng.losses.quantile_plane import ENDS, PlaneRecords, PlaneRows
@@ -102,7 +102,7 @@ def test_the_value_of_one_record_is_bounded_and_the_bound_nearly_attained(tau, i
     plan = design(1, intercept)
     loss, step, d = QuantilePlane(tau, plan), Fraction(1, 4), plan.dim
     answers = Lattice((-2 * step,) * d, (step,) * d, (4,) * d)
-    bound = loss.plane_sensitivity(Box((-2,) * d, (2,) * d), answers).at((0,))
+    bound = loss.plane_sensitivity(LatticeBox((-2,) * d, (2,) * d), answers).at((0,))
     losses = []
     for x, y in product((-1.0, 0.3, 1.0), (-1.0, 0.1, 1.0)):
         source = open_regression(np.array([[x]]), np.array([y]), plan.records)
@@ -120,7 +120,7 @@ def test_shifts_stay_within_what_the_value_of_one_record_is_charged_for():
     tau, step = Fraction(1, 2), Fraction(1, 4)
     plan = design(1, True)
     answers = Lattice((-2 * step,) * 2, (step,) * 2, (4,) * 2)
-    box, spread = Box((-2,) * 2, (2,) * 2), Fraction(1, 2**11)
+    box, spread = LatticeBox((-2,) * 2, (2,) * 2), Fraction(1, 2**11)
     charged = QuantilePlane(tau, plan, spread).plane_sensitivity(box, answers).at((0,))
     alone = QuantilePlane(tau, plan).plane_sensitivity(box, answers).at((0,))
     assert charged - alone == tau * spread / 2

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from regression.formulas import widths
 from regression.setting import ADD, NORMS, RELATIONS, REPLACE, Array, design, problem, relation_of
 
+from kng.bases import Uniform
 from kng.core.errors import IncompatibleParts
-from kng.domains import WholeSpace
+from kng.domains import Whole
 from kng.losses import Huber, LeastSquares
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.mechanisms.objective import ridge, sensitivity
@@ -361,7 +362,7 @@ def test_the_ridge_pays_for_the_determinant(
 
 def test_least_squares_refuses_an_unbounded_objective() -> None:
     with pytest.raises(IncompatibleParts, match="coef_bound"):
-        ObjectivePerturbation().plan(problem(2, domain=WholeSpace(2)), Fraction(1))
+        ObjectivePerturbation().plan(problem(2, domain=Whole(2, base=Uniform())), Fraction(1))
 
 
 @pytest.mark.parametrize("name", ["linf", "l2", "l1"])
@@ -373,7 +374,8 @@ def test_noise_is_scaled_to_the_norm_of_the_widest_change(name: str) -> None:
     )
     assert plan.rate == pytest.approx(0.75 * 2 / (2 * corner * 2 * 3), rel=1e-14)
     huber = ObjectivePerturbation(Fraction(3, 4)).plan(
-        problem(d, norm=NORMS[name], loss=Huber(), domain=WholeSpace(d), relation=ADD), Fraction(2)
+        problem(d, norm=NORMS[name], loss=Huber(), domain=Whole(d, base=Uniform()), relation=ADD),
+        Fraction(2),
     )
     assert huber.rate == pytest.approx(0.75 * 2 / corner, rel=1e-14)
 

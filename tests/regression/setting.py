@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from kng.bases import HeavyTailed
 from kng.core.bits import SeededBits
 from kng.core.bounds import Bounds
 from kng.core.design import Design
 from kng.core.encoding import Encoding
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.regression import AffineField, CoefficientPlan, Regression
-from kng.domains import HeavyTailed, L1Ball
+from kng.domains import L1Ball, Whole
 from kng.losses import LeastSquares
 from kng.norms import L1, L2, CoordinateSup, LInf
 from kng.samplers.real import affine, gaussian
@@ -70,7 +71,11 @@ def problem(
 ) -> Regression:
     """Return a regression problem; ``radius`` asks for the ball, otherwise the whole space."""
     if domain is None:
-        domain = HeavyTailed(dim, freedom) if radius is None else L1Ball(dim, Fraction(radius))
+        domain = (
+            Whole(dim, base=HeavyTailed(freedom))
+            if radius is None
+            else L1Ball(Fraction(radius), dim=dim)
+        )
     return Regression(
         loss or LeastSquares(),
         norm or CoordinateSup(),

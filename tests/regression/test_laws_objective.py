@@ -20,10 +20,11 @@ from regression.quadrature import ALARM, cells, diamond, into_square, p_value, v
 from regression.setting import ADD, NORMS, REPLACE, Array, field_of, problem, with_ones
 from regression.surface import surface, surface_counts
 
+from kng.bases import Uniform
 from kng.core.bits import SeededBits
 from kng.core.regression import AffineField, PerturbedPlan, Quadratic
 from kng.data import open_regression
-from kng.domains import WholeSpace
+from kng.domains import Whole
 from kng.losses import Huber
 from kng.mechanisms import ObjectivePerturbation
 from kng.samplers.exact.objective import Perturbed
@@ -186,7 +187,7 @@ HUBER = {
 def test_objective_perturbation_of_huber(name: str) -> None:
     d, n, radius, norm, epsilon, share, relation = HUBER[name]
     X, y = outliers(n, d)
-    domain = WholeSpace(d) if radius is None else None
+    domain = Whole(d, base=Uniform()) if radius is None else None
     regression = problem(
         d,
         n=n,
@@ -213,7 +214,9 @@ def test_objective_perturbation_of_huber(name: str) -> None:
 def test_huber_draws_from_records_have_the_law() -> None:
     """The production field, read from records, in a smaller run."""
     X, y = outliers(40, 1)
-    regression = problem(1, n=40, norm=NORMS["linf"], loss=Huber(), domain=WholeSpace(1), unit=8)
+    regression = problem(
+        1, n=40, norm=NORMS["linf"], loss=Huber(), domain=Whole(1, base=Uniform()), unit=8
+    )
     plan = ObjectivePerturbation(Fraction(1, 2)).plan(regression, Fraction(1))
     records = regression.design.records
     source = open_regression(X, y, records)
@@ -233,7 +236,9 @@ def test_huber_draws_from_records_have_the_law() -> None:
 def test_a_law_without_the_determinant_is_rejected() -> None:
     """The Jacobian is what objective perturbation has beyond KNG, and it shows."""
     X, y = outliers(4, 1)
-    regression = problem(1, n=4, norm=NORMS["linf"], loss=Huber(), domain=WholeSpace(1), unit=8)
+    regression = problem(
+        1, n=4, norm=NORMS["linf"], loss=Huber(), domain=Whole(1, base=Uniform()), unit=8
+    )
     plan = ObjectivePerturbation(Fraction(1, 2)).plan(regression, Fraction(2))
     draws = drawn(plan, Plain(X, y), 34, 3000)
     reach = 1.5 * float(np.abs(draws).max())

@@ -9,12 +9,13 @@ from math import inf, isnan
 import numpy as np
 import pytest
 
+from kng.bases import Uniform
 from kng.core.bounds import bounds_of
 from kng.core.encoding import encoding_of
 from kng.core.errors import IncompatibleParts
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.domains import Box, WholeSpace
+from kng.domains import LatticeBox, Whole
 from kng.losses import Pinball
 from kng.mechanisms import KNG
 from kng.norms import LInf
@@ -131,9 +132,9 @@ def test_densities_without_an_integral_are_refused(rows):
         problem = Problem(Pinball(Fraction(1, 2)), LInf(), domain, records, lattice, unit)
         return KNG().plan(problem, Fraction(1))
 
-    assert plan(Box.of(lattice))
+    assert plan(LatticeBox.of(lattice))
     with pytest.raises(IncompatibleParts, match="may not have a finite integral"):
-        plan(WholeSpace(1))
+        plan(Whole(1, base=Uniform()))
 
 
 def test_r_is_infinitely_bad_and_the_literal_index_grows_with_n(rows):

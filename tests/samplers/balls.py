@@ -38,7 +38,7 @@ def problem(
     covariates = Bounds((Fraction(-1),) * columns, (Fraction(1),) * columns)
     design = Design(encoded(covariates, span, cut), intercept)
     unit = PrivacyUnit(ReplaceOne(records))
-    return Regression(LeastSquares(), norm or LInf(), L1Ball(design.dim, radius), design, unit)
+    return Regression(LeastSquares(), norm or LInf(), L1Ball(radius, dim=design.dim), design, unit)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,9 +25,10 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.protocols import Point
+from kng.core.regions import Grid
 from kng.corridor import certified
 from kng.data import open_regression
-from kng.domains import Box, Uncrossed
+from kng.domains import Box, LatticeBox, Uncrossed
 from kng.estimators.regression import encoded
 from kng.losses import QuantilePlane
 from kng.losses.enclosures import plane_cover
@@ -42,6 +44,7 @@ from kng.samplers.exact.boxes import (
 )
 
 HALF = Fraction(1, 2)
+WHOLE = Grid((Fraction(0),) * 2, (Fraction(1),) * 2)
 
 
 def plan_of(
@@ -53,7 +56,7 @@ def plan_of(
     mechanism: KNG | Exponential | None = None,
     records: int = 30,
     adding: bool = False,
-    domain: Box | Uncrossed | None = None,
+    domain: Any = None,
 ) -> DensityPlan:
     """Return a plan on the lattice of steps 2 / reach within +-2."""
     covariates = Bounds((Fraction(-1),) * (dim - 1), (Fraction(1),) * (dim - 1))
@@ -64,7 +67,7 @@ def plan_of(
     problem = Problem(
         QuantilePlane(tau, Design(encoding, True)),
         norm,
-        domain or Box((-reach,) * dim, (reach,) * dim),
+        domain or LatticeBox((-reach,) * dim, (reach,) * dim),
         encoding,
         answers,
         PrivacyUnit(AddRemove() if adding else ReplaceOne(records)),
@@ -130,13 +133,13 @@ CASES = {
         "reach": 32,
         "tau": Fraction(3, 4),
         "epsilon": 8,
-        "domain": Box((-2, -3), (7, 4)),
+        "domain": LatticeBox((-2, -3), (7, 4)),
     },
     "above": {
         "dim": 2,
         "reach": 8,
         "epsilon": 2,
-        "domain": Uncrossed(Box((-8, -8), (8, 8)), 1, 0, (0, 2)),
+        "domain": Uncrossed(Box(-8, 8, dim=2), 1, 0, (Fraction(0), Fraction(2))).on(WHOLE),
     },
 }
 

@@ -25,7 +25,7 @@ from kng.core.problem import Problem
 from kng.core.protocols import Point
 from kng.corridor import certified
 from kng.data import open_source
-from kng.domains import Box
+from kng.domains import LatticeBox
 from kng.losses import GeometricMedian
 from kng.losses.enclosures.expansions import FLOOR, SCALARS, expand, width
 from kng.mechanisms import KNG, Exponential
@@ -49,7 +49,7 @@ def plan_of(
     encoding = Encoding(bounds, (Fraction(1),) * d, (0,) * d)
     unit = PrivacyUnit(AddRemove() if adding else ReplaceOne(records))
     lattice = encoding.lattice
-    problem = Problem(GeometricMedian(), L2(), Box.of(lattice), encoding, lattice, unit)
+    problem = Problem(GeometricMedian(), L2(), LatticeBox.of(lattice), encoding, lattice, unit)
     plan = certified((mechanism or KNG()).plan(problem, Fraction(epsilon)), sampler)
     assert isinstance(plan, DensityPlan)
     return plan

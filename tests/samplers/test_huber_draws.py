@@ -20,7 +20,7 @@ from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.corridor import certified
 from kng.data import open_regression
-from kng.domains import Box
+from kng.domains import LatticeBox
 from kng.estimators.regression import encoded
 from kng.losses import HuberPlane
 from kng.losses.enclosures.expansions import CEILING, FLOOR, SCALARS, expand, width
@@ -57,7 +57,7 @@ def plan_of(
     problem = Problem(
         HuberPlane(Design(encoding, intercept, scale)),
         LInf(),
-        Box((-reach,) * dim, (reach,) * dim),
+        LatticeBox((-reach,) * dim, (reach,) * dim),
         encoding,
         answers,
         unit,

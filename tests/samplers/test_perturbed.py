@@ -21,12 +21,13 @@ from samplers.laws import ALARM, p_value
 from samplers.tapes import Enumeration, enumerate_tapes
 from scipy.stats import gamma, kstest
 
+from kng.bases import Uniform
 from kng.core.bits import Bits, SeededBits, SystemBits
 from kng.core.enclosures import ball, precision, root_above
 from kng.core.lattice import Lattice
 from kng.core.regression import LazyNorm, PerturbedPlan, Quadratic
 from kng.core.uniforms import LazyUniform
-from kng.domains import L1Ball, WholeSpace
+from kng.domains import L1Ball, Whole
 from kng.losses import Huber, LeastSquares
 from kng.mechanisms import ObjectivePerturbation
 from kng.samplers.exact.objective import LinearTerm, Perturbed
@@ -70,7 +71,7 @@ def planned(
     steps: int = 4,
 ) -> PerturbedPlan:
     """Return a plan for one coefficient on a coarse lattice: 2 ``steps`` + 1 points."""
-    domain = WholeSpace(1) if radius is None else L1Ball(1, radius)
+    domain = Whole(1, base=Uniform()) if radius is None else L1Ball(radius, dim=1)
     asked = problem(1, n=2, norm=NORMS[norm], relation=relation, loss=loss, domain=domain, unit=4)
     plan = ObjectivePerturbation(share, None if centre is None else (centre,)).plan(asked, epsilon)
     reach = radius or Fraction(3)
@@ -293,7 +294,13 @@ def test_rates_are_not_above_and_ridges_not_below_what_epsilon_pays_for() -> Non
         share = Fraction(int(rng.integers(1, 100)), 100)
         norm = str(rng.choice(["linf", "l2", "l1"]))
         asked = problem(
-            d, n=9, norm=NORMS[norm], people=people, loss=Huber(), domain=WholeSpace(d), unit=4
+            d,
+            n=9,
+            norm=NORMS[norm],
+            people=people,
+            loss=Huber(),
+            domain=Whole(d, base=Uniform()),
+            unit=4,
         )
         plan = ObjectivePerturbation(share).plan(asked, epsilon)
         with precision(300):
@@ -336,7 +343,7 @@ def _point(norm: LazyNorm, dim: int, bits: Bits) -> list[float]:
 
 @pytest.mark.parametrize("norm", ["linf", "l2", "l1"])
 def test_enclosures_of_noise_nest_and_shrink(norm: str) -> None:
-    asked = problem(3, n=9, norm=NORMS[norm], loss=Huber(), domain=WholeSpace(3), unit=4)
+    asked = problem(3, n=9, norm=NORMS[norm], loss=Huber(), domain=Whole(3, base=Uniform()), unit=4)
     plan = ObjectivePerturbation(HALF).plan(asked, Fraction(1))
     term, bits = LinearTerm(plan), SeededBits(19)
     found = [term.refined(bits) for _ in range(4)]

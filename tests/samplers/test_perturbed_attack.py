@@ -23,6 +23,7 @@ import pytest
 from regression.setting import ADD, NORMS, RELATIONS, REPLACE, problem
 
 import kng
+from kng.bases import Uniform
 from kng.core.bits import SeededBits
 from kng.core.bounds import Bounds
 from kng.core.design import Design, across, from_zero
@@ -30,7 +31,7 @@ from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove
 from kng.core.regression import PerturbedPlan, SmoothField
 from kng.data import open_regression
-from kng.domains import L1Ball, WholeSpace
+from kng.domains import L1Ball, Whole
 from kng.estimators.regression import encoded
 from kng.losses import Huber, LeastSquares
 from kng.losses.kernels.pieces import _ROUNDING, PieceSums
@@ -233,7 +234,7 @@ def setting(seed: int, radii: Sequence[Fraction | None]) -> Setting:
         n=2,
         norm=NORMS[norm],
         loss=Huber() if huber else LeastSquares(),
-        domain=WholeSpace(d) if radius is None else L1Ball(d, radius),
+        domain=Whole(d, base=Uniform()) if radius is None else L1Ball(radius, dim=d),
         intercept=intercept,
         relation=rng.choice(RELATIONS),
         people=rng.choice([1, 2, 3]),

@@ -120,12 +120,47 @@ class Walled(Points, Protocol):
         ...
 
 
+class Base(Protocol):
+    """How likely each theta is before the records are seen, in the units of theta."""
+
+    def log_density(self, theta: Array) -> Array:
+        """Return the log density at rows of theta, up to a constant."""
+        ...
+
+    @property
+    def finite(self) -> bool:
+        """Whether it has finite mass on the whole space, not only on bounded sets."""
+        ...
+
+
 class Domain(Protocol):
     """Theta and its base measure, in the units of theta."""
 
     @property
     def dim(self) -> int:
         """Number of coordinates."""
+        ...
+
+    @property
+    def base(self) -> Base:
+        """The base measure."""
+        ...
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it lies between two corners."""
+        ...
+
+    def sized(self, dim: int) -> Domain:
+        """Return it with so many coordinates; refuse if it has another number of them."""
+        ...
+
+    def scaled(self, factor: Fraction) -> Domain:
+        """Return the same set in other units: each theta times a factor."""
+        ...
+
+    def refusal(self) -> str | None:
+        """Say why no density that is only bounded can be drawn on it, or None if one can."""
         ...
 
     def region(self) -> Region:

@@ -75,13 +75,19 @@ class BallDomain(Domain, Protocol):
 
 
 @runtime_checkable
-class TailedDomain(Domain, Protocol):
-    """All of R^d with base density proportional to (1 + ||theta||_1)^-(d + freedom)."""
+class TailedBase(Protocol):
+    """A base density proportional to (1 + ||theta||_1)^-(d + freedom)."""
 
     @property
     def freedom(self) -> int:
         """Degrees of freedom: the tail of ||theta||_1 falls like its power."""
         ...
+
+
+def tail_of(domain: Domain) -> TailedBase | None:
+    """Return the heavy-tailed base measure of an unbounded domain, if it has one."""
+    base = getattr(domain, "base", None)
+    return base if isinstance(base, TailedBase) and not isinstance(domain, BallDomain) else None
 
 
 @runtime_checkable

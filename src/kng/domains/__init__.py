@@ -2,8 +2,8 @@
 
 from kng.domains.ball import L1Ball
 from kng.domains.box import Box
-from kng.domains.heavy import HeavyTailed
+from kng.domains.points import LatticeBox, WalledBox
 from kng.domains.uncrossed import Uncrossed
-from kng.domains.whole import WholeSpace
+from kng.domains.whole import Whole
 
-__all__ = ["Box", "HeavyTailed", "L1Ball", "Uncrossed", "WholeSpace"]
+__all__ = ["Box", "L1Ball", "LatticeBox", "Uncrossed", "WalledBox", "Whole"]

@@ -2,35 +2,120 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil, floor
+from typing import Any
 
-from kng.core.errors import SpecError
+from kng.core.errors import IncompatibleParts
+from kng.core.exact import positive, show
+from kng.core.parts import Base
+from kng.core.regions import Grid, Region
+from kng.domains.points import LatticeBox, WalledBox, common_measure
+from kng.domains.stated import UNIFORM, agreed, equally_likely, known, shown, stated
+
+# An l1 ball has 2^d walls.
+_MOST_COORDINATES = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class L1Ball:
-    """Coefficients with a bounded sum of absolute values, all equally likely beforehand.
+    """All theta with a bounded sum of absolute values.
 
-        Theta = { theta : ||theta||_1 <= radius },      base measure uniform
+        Theta = { theta : ||theta||_1 <= radius }
+
+    Parameters
+    ----------
+    radius : number
+        The bound.
+    dim : int, optional
+        Number of coordinates; by default as many as the loss has.
+    base : Base
+        The base measure, by default uniform.
 
     Paper    Section 4.2, with radius B.
-    Privacy  Public: the radius is stated by the caller.
-    Cost     None.
+    Privacy  Public: the caller states the radius.
+    Cost     None; lattice points have 2^d inequalities.
     """
 
-    dim: int
     radius: Fraction
+    _dim: int | None
+    base: Base
 
-    def __post_init__(self) -> None:
-        if self.dim < 1 or self.radius <= 0:
-            raise SpecError(f"L1Ball needs a positive radius, got {float(self.radius):g}.")
+    def __init__(self, radius: Any, dim: Any = None, base: Base = UNIFORM) -> None:
+        object.__setattr__(self, "radius", positive(radius, "radius"))
+        object.__setattr__(self, "_dim", stated(dim))
+        object.__setattr__(self, "base", base)
+
+    def __repr__(self) -> str:
+        return f"L1Ball({show(self.radius)}{shown(self._dim, self.base, UNIFORM)})"
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return known(self._dim, repr(self))
+
+    @property
+    def bounded(self) -> bool:
+        """A ball lies in a box."""
+        return True
 
     @property
     def proper(self) -> bool:
-        """A ball has finite volume."""
+        """A bounded domain has finite mass."""
         return True
 
+    def refusal(self) -> None:
+        """Refuse nothing: a bounded domain has finite mass."""
+
+    def sized(self, dim: int) -> L1Ball:
+        """Return the ball with as many coordinates as the loss, or refuse."""
+        return L1Ball(self.radius, agreed(self._dim, dim, repr(self)), self.base)
+
     def scaled(self, factor: Fraction) -> L1Ball:
-        """Return the same ball in other units: its radius times a factor."""
-        return replace(self, radius=factor * self.radius)
+        """Return the same ball in other units: its radius times a positive factor."""
+        return L1Ball(positive(factor, "factor") * self.radius, self._dim, self.base)
+
+    def region(self) -> Region:
+        """Return the box around it, and its radius."""
+        return Region.ball(self.radius, self.dim)
+
+    def contains(self, theta: Sequence[Fraction]) -> bool:
+        """Whether the absolute values of a theta add up to at most the radius."""
+        return len(theta) == self.dim and sum(map(abs, theta)) <= self.radius
+
+    def on(self, grid: Grid) -> LatticeBox | WalledBox:
+        """Return its lattice points, in the smallest box that holds them.
+
+        In units of a common measure u of steps and origins, theta_j = u (w_j k_j - c_j) with whole
+        w and c, so that ||theta||_1 <= radius is  sum_j |w_j k_j - c_j| <= floor(radius / u).
+        """
+        equally_likely(self.base, repr(self))
+        agreed(self.dim, len(grid.step), repr(self), "lattice")
+        if self.dim > _MOST_COORDINATES:
+            raise IncompatibleParts(
+                f"{self!r} has too many walls for lattice points, 2^{self.dim}. "
+                f"Use at most {_MOST_COORDINATES} coordinates, or a Box."
+            )
+        unit = common_measure((*grid.step, *grid.origin))
+        weights = tuple(int(step / unit) for step in grid.step)
+        centre = tuple(int(-origin / unit) for origin in grid.origin)
+        limit = floor(self.radius / unit)
+        # The point nearest to 0 in each coordinate has the least norm of all.
+        home = tuple(round(Fraction(c, w)) for w, c in zip(weights, centre, strict=True))
+        least = [abs(w * k - c) for w, k, c in zip(weights, home, centre, strict=True)]
+        if sum(least) > limit:
+            raise IncompatibleParts(
+                f"{self!r} holds no point of the lattice, whose steps are "
+                f"{', '.join(map(show, grid.step))}. Use a larger radius or a smaller step."
+            )
+        reach = [limit - sum(least) + own for own in least]
+        sides = list(zip(weights, centre, reach, strict=True))
+        box = LatticeBox(
+            tuple(ceil(Fraction(c - r, w)) for w, c, r in sides),
+            tuple(floor(Fraction(c + r, w)) for w, c, r in sides),
+        )
+        if self.dim == 1:
+            return box
+        return WalledBox(box, weights, centre, ((1, -1),) * self.dim, limit, home)

@@ -1,69 +1,136 @@
-"""A box of lattice points."""
+"""Coefficients between bounds."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
 
-from kng.core.errors import SpecError
-from kng.core.lattice import Lattice
-from kng.core.protocols import Point
+from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.exact import exact, positive, show
+from kng.core.parts import Base
+from kng.core.regions import Grid, Region, Theta
+from kng.domains.points import LatticeBox
+from kng.domains.stated import UNIFORM, agreed, equally_likely, known, shown, stated
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Box:
-    """All lattice points between two corners, each with the same base weight.
+    """All theta between two corners.
 
-        Theta = { k : first_j <= k_j <= last_j }
+        Theta = { theta : low_j <= theta_j <= high_j }
 
-    Paper    The uniform base measure; the paper's densities for bounded scores are improper
-             without a bounded Theta (docs/paper-map.md).
-    Privacy  Public: corners come from bounds and steps.
+    Parameters
+    ----------
+    low, high : number or sequence of numbers
+        The bounds of every coordinate, or one for each.
+    dim : int, optional
+        Number of coordinates; by default as many as the loss has.
+    base : Base
+        The base measure, by default uniform.
+
+    Paper    The densities for bounded scores are improper without a bounded Theta
+             (docs/paper-map.md).
+    Privacy  Public: the caller states the bounds.
     Cost     O(d).
     """
 
-    first: Point
-    last: Point
+    low: Theta  # of length 1 as long as the number of coordinates is not known
+    high: Theta
+    _dim: int | None
+    base: Base
 
-    def __post_init__(self) -> None:
-        if not self.first or len(self.first) != len(self.last):
-            raise SpecError("Box needs two corners with the same number of coordinates.")
-        if any(a > b for a, b in zip(self.first, self.last, strict=True)):
-            raise SpecError("Box: the first corner lies beyond the last.")
+    def __init__(self, low: Any, high: Any, dim: Any = None, base: Base = UNIFORM) -> None:
+        size, ends = stated(dim), []
+        for name, value in (("low", low), ("high", high)):
+            numbers = [exact(v, name) for v in (value if _several(value) else [value])]
+            if _several(value):
+                if not numbers or size not in {None, len(numbers)}:
+                    raise SpecError(
+                        f"Box: {name} has {len(numbers)} numbers for {size or 'its'} coordinates."
+                    )
+                size = len(numbers)
+            ends.append(numbers)
+        first, last = (end * (size or 1) if len(end) == 1 else end for end in ends)
+        if len(first) != len(last):
+            raise SpecError(
+                f"Box: low has {len(first)} numbers and high has {len(last)}; give as many of both."
+            )
+        for a, b in zip(first, last, strict=True):
+            if a >= b:
+                raise SpecError(f"Box: low must lie below high, got {show(a)} and {show(b)}.")
+        object.__setattr__(self, "low", tuple(first))
+        object.__setattr__(self, "high", tuple(last))
+        object.__setattr__(self, "_dim", size)
+        object.__setattr__(self, "base", base)
 
-    @classmethod
-    def of(cls, lattice: Lattice) -> Box:
-        """Return the box of all points of a lattice."""
-        return cls((0,) * len(lattice.last), lattice.last)
+    def __repr__(self) -> str:
+        ends = [
+            show(end[0]) if len(set(end)) == 1 else f"[{', '.join(map(show, end))}]"
+            for end in (self.low, self.high)
+        ]
+        return f"Box({', '.join(ends)}{shown(self._dim, self.base, UNIFORM)})"
 
     @property
     def dim(self) -> int:
         """Number of coordinates."""
-        return len(self.first)
+        return known(self._dim, repr(self))
 
     @property
-    def proper(self) -> bool:
-        """A box is finite."""
+    def bounded(self) -> bool:
+        """A box lies between its corners."""
         return True
 
     @property
-    def points(self) -> int:
-        """How many lattice points it holds."""
-        product = 1
-        for a, b in zip(self.first, self.last, strict=True):
-            product *= b - a + 1
-        return product
+    def proper(self) -> bool:
+        """A bounded domain has finite mass."""
+        return True
 
-    def home(self) -> Point:
-        """Return the middle."""
-        return tuple((a + b) // 2 for a, b in zip(self.first, self.last, strict=True))
+    def refusal(self) -> None:
+        """Refuse nothing: a bounded domain has finite mass."""
 
-    def inequalities(self) -> list[tuple[Point, int]]:
-        """Return k_j <= last_j and -k_j <= -first_j."""
-        ones = [tuple(int(i == j) for i in range(self.dim)) for j in range(self.dim)]
-        above = list(zip(ones, self.last, strict=True))
-        below = [(tuple(-v for v in one), -a) for one, a in zip(ones, self.first, strict=True)]
-        return above + below
+    def sized(self, dim: int) -> Box:
+        """Return the box with as many coordinates as the loss, or refuse."""
+        agreed(self._dim, dim, repr(self))
+        return self if self._dim else Box(self.low[0], self.high[0], dim, self.base)
 
-    def contains(self, theta: Point) -> bool:
-        """Whether a lattice point lies between the corners."""
-        return all(a <= k <= b for a, k, b in zip(self.first, theta, self.last, strict=True))
+    def scaled(self, factor: Fraction) -> Box:
+        """Return the same box in other units: each theta times a positive factor."""
+        positive(factor, "factor")
+        low, high = ([factor * v for v in end] for end in (self.low, self.high))
+        if self._dim is None:
+            return Box(low[0], high[0], None, self.base)
+        return Box(low, high, self._dim, self.base)
+
+    def region(self) -> Region:
+        """Return its corners, and the largest l1 norm between them."""
+        known(self._dim, repr(self))
+        return Region.between(self.low, self.high)
+
+    def contains(self, theta: Sequence[Fraction]) -> bool:
+        """Whether a theta lies between the corners."""
+        known(self._dim, repr(self))
+        return all(a <= v <= b for a, v, b in zip(self.low, theta, self.high, strict=True))
+
+    def on(self, grid: Grid) -> LatticeBox:
+        """Return its lattice points."""
+        equally_likely(self.base, repr(self))
+        agreed(self.dim, len(grid.step), repr(self), "lattice")
+        sides = list(zip(self.low, self.high, grid.origin, grid.step, strict=True))
+        first = tuple(ceil((a - origin) / step) for a, _, origin, step in sides)
+        last = tuple(floor((b - origin) / step) for _, b, origin, step in sides)
+        if any(a > b for a, b in zip(first, last, strict=True)):
+            raise IncompatibleParts(
+                f"{self!r} holds no point of the lattice, whose steps are "
+                f"{', '.join(map(show, grid.step))}. Use a wider box or a smaller step."
+            )
+        return LatticeBox(first, last)
+
+
+def _several(value: Any) -> bool:
+    """Whether bounds are given one for each coordinate."""
+    return (
+        isinstance(value, Iterable) and not isinstance(value, str) and getattr(value, "ndim", 1) > 0
+    )

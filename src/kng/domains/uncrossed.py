@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import Literal
+from fractions import Fraction
+from math import ceil, floor
+from typing import Literal, NoReturn
 
-from kng.core.errors import SpecError
-from kng.core.protocols import Point
+from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.parts import Array, Base, Mask, Point
+from kng.core.regions import Grid, Region, Theta
 from kng.domains.box import Box
+from kng.domains.points import LatticeBox, WalledBox, common_measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +34,85 @@ class Uncrossed:
     box: Box
     side: Literal[1, -1]
     than: int
-    other: Point | None = None
+    other: Theta | None = None
 
-    def given(self, drawn: Sequence[Point]) -> Uncrossed:
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return self.box.dim
+
+    @property
+    def base(self) -> Base:
+        """The box's."""
+        return self.box.base
+
+    @property
+    def bounded(self) -> bool:
+        """It lies in the box."""
+        return True
+
+    @property
+    def proper(self) -> bool:
+        """A bounded domain has finite mass."""
+        return True
+
+    def refusal(self) -> None:
+        """Refuse nothing: a bounded domain has finite mass."""
+
+    def sized(self, dim: int) -> Uncrossed:
+        """Return it with as many coordinates as the loss, or refuse."""
+        return replace(self, box=self.box.sized(dim))
+
+    def scaled(self, factor: Fraction) -> Uncrossed:
+        """Return the same planes in other units: each theta times a positive factor."""
+        other = None if self.other is None else tuple(factor * v for v in self.other)
+        return replace(self, box=self.box.scaled(factor), other=other)
+
+    def given(self, drawn: Sequence[Theta]) -> Uncrossed:
         """Return the domain once the earlier planes are drawn."""
         return replace(self, other=drawn[self.than])
+
+    def region(self) -> Region:
+        """Return what is known of the box."""
+        return self.box.region()
+
+    def contains(self, theta: Sequence[Fraction]) -> bool:
+        """Whether a plane of the box does not cross the other one."""
+        if self.other is None:
+            _not_drawn()
+        step = [v - other for v, other in zip(theta, self.other, strict=True)]
+        return self.box.contains(theta) and self.side * step[0] >= sum(map(abs, step[1:]))
+
+    def on(self, grid: Grid) -> UncrossedPoints | WalledBox:
+        """Return its lattice points; only those of the box are known until the other is drawn."""
+        box = self.box.on(grid)
+        if self.other is None:
+            points = UncrossedPoints(self, grid, box)
+            # Whatever is drawn, its walls have no larger numbers than these.
+            for corner in (box.first, box.last):
+                points.given([corner] * (self.than + 1))
+            return points
+        shift = [v - origin for v, origin in zip(self.other, grid.origin, strict=True)]
+        unit = common_measure((*grid.step, *shift))
+        weights = tuple(int(step / unit) for step in grid.step)
+        centre = tuple(int(v / unit) for v in shift)
+        signs = ((-self.side,), *((self.side, -self.side),) * (self.dim - 1))
+        home = _middle(box, weights, centre, self.side)
+        return WalledBox(box, weights, centre, signs, 0, home)
+
+
+@dataclass(frozen=True, slots=True)
+class UncrossedPoints:
+    """Lattice points of planes that will not cross one that is still to be drawn."""
+
+    domain: Uncrossed
+    grid: Grid
+    box: LatticeBox
+
+    def given(self, drawn: Sequence[Point]) -> UncrossedPoints | WalledBox:
+        """Return the points once the earlier planes are drawn."""
+        planes = tuple(self.grid.theta(point) for point in drawn)
+        return self.domain.given(planes).on(self.grid)
 
     @property
     def dim(self) -> int:
@@ -44,7 +121,7 @@ class Uncrossed:
 
     @property
     def proper(self) -> bool:
-        """It is finite, as the box is."""
+        """They are finite, as the box is."""
         return True
 
     @property
@@ -62,26 +139,35 @@ class Uncrossed:
         """How many points the box holds, at least as many as lie inside."""
         return self.box.points
 
-    @property
-    def _plane(self) -> Point:
-        if self.other is None:
-            raise SpecError("Uncrossed: the other plane has not been drawn yet.")
-        return self.other
-
     def home(self) -> Point:
-        """Return the other plane, moved half of the way that the box leaves it."""
-        intercept, *slopes = self._plane
-        end = self.last[0] if self.side > 0 else self.first[0]
-        return ((intercept + end) // 2, *slopes)
+        """Refuse: the other plane decides."""
+        _not_drawn()
+
+    def contains(self, point: Point) -> bool:  # noqa: ARG002
+        """Refuse: the other plane decides."""
+        _not_drawn()
 
     def inequalities(self) -> list[tuple[Point, int]]:
-        """Return the box's, and one for each corner of the cube."""
-        corners = [(1, *z) for z in product((-1, 1), repeat=self.dim - 1)]
-        rows = [tuple(-self.side * z for z in corner) for corner in corners]
-        bounds = [sum(a * k for a, k in zip(row, self._plane, strict=True)) for row in rows]
-        return self.box.inequalities() + list(zip(rows, bounds, strict=True))
+        """Refuse: the other plane decides."""
+        _not_drawn()
 
-    def contains(self, theta: Point) -> bool:
-        """Whether a plane of the box does not cross the other one."""
-        step = [k - other for k, other in zip(theta, self._plane, strict=True)]
-        return self.box.contains(theta) and self.side * step[0] >= sum(abs(v) for v in step[1:])
+    def beside(self, low: Array, high: Array) -> tuple[Mask, Mask]:  # noqa: ARG002
+        """Refuse: the other plane decides."""
+        _not_drawn()
+
+
+def _middle(box: LatticeBox, weights: Point, centre: Point, side: int) -> Point:
+    """Return the lattice plane nearest to the other one, moved half of the way to the box's end."""
+    rows = list(zip(weights[1:], centre[1:], box.first[1:], box.last[1:], strict=True))
+    slopes = [min(max(round(Fraction(c, w)), a), b) for w, c, a, b in rows]
+    gap = sum(abs(w * k - c) for k, (w, c, _, _) in zip(slopes, rows, strict=True))
+    near = Fraction(centre[0] + side * gap, weights[0])
+    least = max(ceil(near), box.first[0]) if side > 0 else min(floor(near), box.last[0])
+    end = box.last[0] if side > 0 else box.first[0]
+    if side * (end - least) < 0:
+        raise IncompatibleParts("Uncrossed: no plane of the box lies on that side of the other.")
+    return ((least + end) // 2, *slopes)
+
+
+def _not_drawn() -> NoReturn:
+    raise SpecError("Uncrossed: the other plane has not been drawn yet.")

@@ -14,7 +14,7 @@ from kng.core.problem import Problem
 from kng.core.released import Release
 from kng.corridor import Answer, Stage, certified, release
 from kng.data import file_of, header_of, open_source
-from kng.domains import Box
+from kng.domains import LatticeBox
 from kng.estimators.request import details, one_of, request_of
 from kng.losses import GeometricMedian
 from kng.mechanisms import KNG, Exponential
@@ -111,7 +111,7 @@ def geometric_median(
     unit = ask.unit(source)
     weigh = Exponential() if mechanism == "exponential" else KNG()
     lattice = records.lattice
-    problem = Problem(GeometricMedian(), L2(), Box.of(lattice), records, lattice, unit)
+    problem = Problem(GeometricMedian(), L2(), LatticeBox.of(lattice), records, lattice, unit)
     plan = certified(weigh.plan(problem, ask.epsilon), sampler)
     facts = {"unit of distance": listed(show(v) for v in units), **details(records, unit)}
     answer = Answer("geometric median", lattice, False, box, facts, lambda drawn: drawn[0])

@@ -17,7 +17,7 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.released import Fact
 from kng.corridor import Answer, Stage, certified, release
-from kng.domains import Box
+from kng.domains import LatticeBox
 from kng.estimators.columns import Columns, Look, Opening
 from kng.estimators.fit import Fit
 from kng.estimators.regression import (
@@ -232,7 +232,7 @@ class HuberRegressor(PrivateRegressor):
         answers = self._lattice(design)
         source = openings.table(design.records)
         unit, reach, d = ask.unit(source), answers.last[0] // 2, design.dim
-        box = Box((-reach,) * d, (reach,) * d)
+        box = LatticeBox((-reach,) * d, (reach,) * d)
         problem = Problem(HuberPlane(design), LInf(), box, design.records, answers, unit)
         plan = certified(mechanism.plan(problem, ask.epsilon), self.sampler)
         facts: dict[str, Fact] = {

@@ -11,7 +11,7 @@ from kng.core.errors import IncompatibleParts
 from kng.core.privacy import PrivacyUnit
 from kng.core.protocols import Domain, Norm
 from kng.core.regression import Regression, Theta
-from kng.domains import HeavyTailed, L1Ball
+from kng.domains import L1Ball, Whole
 from kng.estimators.columns import Columns, Opening
 from kng.estimators.fit import Fit
 from kng.estimators.regression import (
@@ -177,10 +177,10 @@ class LinearRegression(PrivateRegressor):
         centre = centre_of(self.centre, design)
         if self.mechanism == "auto":
             return self._scaled(design, ask, coef_bound, unit, centre).stages(response)
-        domain: Domain = HeavyTailed(design.dim)
+        domain: Domain = Whole(design.dim)
         automatic: Norm = CoordinateSup()
         if coef_bound is not None:
-            domain, automatic = L1Ball(design.dim, coef_bound / design.half_y), LInf()
+            domain, automatic = L1Ball(coef_bound / design.half_y, dim=design.dim), LInf()
         norm = norm_of(self.norm, automatic)
         problem = Regression(LeastSquares(), norm, domain, design, unit)
         if self.mechanism == "objective":

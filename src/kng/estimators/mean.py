@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from kng.bases import Uniform
 from kng.core.bounds import bounds_of
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import IncompatibleParts
@@ -17,7 +18,7 @@ from kng.core.regression import Plan
 from kng.core.released import Release
 from kng.corridor import Answer, Finish, Stage, certified, release
 from kng.data import open_source
-from kng.domains import Box, WholeSpace
+from kng.domains import LatticeBox, Whole
 from kng.estimators.request import details, one_of, request_of
 from kng.losses import Squared
 from kng.mechanisms import KNG, Exponential, KNorm
@@ -131,7 +132,7 @@ def _on_the_sum(
     widths = loss.sum_widths(records, unit.neighbours)
     norms: dict[str, Norm] = {"l1": L1(), "linf": LInf()}
     ball = norms.get(norm, WeightedSup(widths))
-    problem = Problem(loss, ball, WholeSpace(len(widths)), records, answers, unit)
+    problem = Problem(loss, ball, Whole(len(widths), base=Uniform()), records, answers, unit)
 
     def finish(drawn: Sequence[Point]) -> Point:
         return answers.nearest(loss.minimiser(drawn[0], problem))
@@ -144,7 +145,7 @@ def _on_the_line(
 ) -> tuple[Plan, Lattice, Finish]:
     """Plan a weighing of every lattice point between the bounds."""
     answers = records.lattice
-    problem = Problem(Squared(), LInf(), Box.of(answers), records, answers, unit)
+    problem = Problem(Squared(), LInf(), LatticeBox.of(answers), records, answers, unit)
     weigh = KNG() if mechanism == "kng" else Exponential()
     return weigh.plan(problem, epsilon), answers, lambda drawn: drawn[0]
 

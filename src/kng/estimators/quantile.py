@@ -22,7 +22,7 @@ from kng.core.regression import Plan
 from kng.core.released import Release
 from kng.corridor import Answer, Stage, certified, release
 from kng.data import open_source
-from kng.domains import Box
+from kng.domains import LatticeBox
 from kng.estimators.request import Request, details, one_of, request_of
 from kng.losses import Pinball
 from kng.mechanisms import KNG, Exponential
@@ -224,7 +224,7 @@ def _plans(
     return tuple(
         certified(
             parts.weigh.plan(
-                Problem(Pinball(tau), LInf(), Box.of(line), parts.records, line, unit), share
+                Problem(Pinball(tau), LInf(), LatticeBox.of(line), parts.records, line, unit), share
             ),
             parts.sampler,
         )

@@ -18,6 +18,7 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.protocols import Domain, Norm, Point
+from kng.core.regions import Grid
 from kng.core.released import Fact
 from kng.corridor import Answer, Stage, certified, release
 from kng.domains import Box, Uncrossed
@@ -271,16 +272,17 @@ class QuantileRegressor(PrivateRegressor):
         weigh = Exponential() if self.mechanism == "exponential" else KNG()
         if self.mechanism == "exponential" and self.norm != "auto":
             raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
-        reach = answers.last[0] // 2
-        box = Box((-reach,) * design.dim, (reach,) * design.dim)
+        grid = Grid((Fraction(0),) * design.dim, answers.step)
+        end = -answers.origin[0]
+        box = Box(-end, end, design.dim)
         low, high = design.ends[-1]
         spread = _SPREAD * (high - low) / 2
         plans: list[DensityPlan] = []
         for step, tau in enumerate(taus):
-            domain: Domain = box
+            domain: Domain = box.on(grid)
             if step:
                 nearest = min(range(step), key=lambda i: abs(taus[i] - tau))
-                domain = Uncrossed(box, 1 if tau > taus[nearest] else -1, nearest)
+                domain = Uncrossed(box, 1 if tau > taus[nearest] else -1, nearest).on(grid)
             loss, norm = QuantilePlane(tau, design, spread), self._norm(tau, unit)
             problem = Problem(loss, norm, domain, design.records, answers, unit)
             plans.append(weigh.plan(problem, share))

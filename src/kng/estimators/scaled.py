@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
+from kng.bases import Uniform
 from kng.core.bounds import Bounds
 from kng.core.design import Design
 from kng.core.encoding import Encoding, encoding_of
@@ -23,7 +24,7 @@ from kng.core.protocols import Domain, Norm, Point
 from kng.core.regression import Regression, Theta
 from kng.core.scale import SCALE_STEPS, RadiusGrid, Scale, ScaleRule
 from kng.corridor import Stage, certified
-from kng.domains import Box, L1Ball, WholeSpace
+from kng.domains import L1Ball, LatticeBox, Whole
 from kng.estimators.columns import Opening
 from kng.estimators.fit import Also, Fit
 from kng.losses import Huber, Pinball, Radius
@@ -161,12 +162,12 @@ class ScaledFit:
         line = records.lattice
         radii = Lattice((Fraction(0),), (Fraction(1),), (len(grid.radii) - 1,))
         spread = Problem(
-            Radius(level, grid, zero), LInf(), Box.of(radii), records, radii, self._unit
+            Radius(level, grid, zero), LInf(), LatticeBox.of(radii), records, radii, self._unit
         )
         if zero is not None:
             return [KNG().plan(spread, spent)]
         half = Fraction(1, 2)
-        middle = Problem(Pinball(half), LInf(), Box.of(line), records, line, self._unit)
+        middle = Problem(Pinball(half), LInf(), LatticeBox.of(line), records, line, self._unit)
         centre = _CENTRE * spent
         return [KNG().plan(middle, centre), KNG().plan(spread, spent - centre)]
 
@@ -203,7 +204,7 @@ def scaled_problem(
     design: Design, norm: Norm, coef_bound: Fraction | None, unit: PrivacyUnit
 ) -> Regression:
     """Return the problem in half ranges of y, on a ball if there is a bound."""
-    domain: Domain = WholeSpace(design.dim)
+    domain: Domain = Whole(design.dim, base=Uniform())
     if coef_bound is not None:
-        domain = L1Ball(design.dim, coef_bound / design.half_y)
+        domain = L1Ball(coef_bound / design.half_y, dim=design.dim)
     return Regression(Huber(), norm, domain, design, unit)

@@ -38,9 +38,9 @@ class KNorm:
             )
         if problem.domain.proper:
             raise IncompatibleParts(
-                "KNorm keeps the whole epsilon only on the whole space; on a bounded domain its "
-                "normaliser depends on the data. Use domains.WholeSpace; answers are clamped "
-                "after the draw."
+                "KNorm keeps the whole epsilon only on the whole space with a uniform base; "
+                "elsewhere its normaliser depends on the data. Use domains.Whole with "
+                "base=Uniform(); answers are clamped after the draw."
             )
         # Norms here grow with each |coordinate|, so the corner of the box attains the largest.
         widths = loss.sum_widths(problem.records, neighbours)

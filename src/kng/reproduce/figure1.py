@@ -31,6 +31,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from kng.bases import Uniform
 from kng.core.bits import Bits
 from kng.core.bounds import bounds_of
 from kng.core.design import Design
@@ -46,7 +47,7 @@ from kng.core.regression import (
     SmoothField,
     Vector,
 )
-from kng.domains import HeavyTailed, L1Ball, WholeSpace
+from kng.domains import L1Ball, Whole
 from kng.losses import Huber, LeastSquares
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.norms import CoordinateSup, LInf
@@ -161,7 +162,7 @@ class Paper:
     def regression(self) -> Regression:
         """The library's problem for the paper's ball and norm."""
         d = len(self.moments.products)
-        return regression(self.moments, LInf(), L1Ball(d, B))
+        return regression(self.moments, LInf(), L1Ball(B, dim=d))
 
     def least_squares(self) -> Vector:
         """Return the minimiser; R cancels."""
@@ -209,9 +210,7 @@ def regression(
 def default(moments: Moments, bits: Bits) -> Vector:
     """Return what kng.LinearRegression(mechanism="kng") draws, within public bounds of Y."""
     d = len(moments.products)
-    plan: CoefficientPlan = KNG().plan(
-        regression(moments, CoordinateSup(), HeavyTailed(d)), EPSILON
-    )
+    plan: CoefficientPlan = KNG().plan(regression(moments, CoordinateSup(), Whole(d)), EPSILON)
     field = AffineField(moments.gram, moments.clipped / PUBLIC_BOUND)
     return PUBLIC_BOUND * Affine().draw(plan, field, bits)
 
@@ -219,7 +218,7 @@ def default(moments: Moments, bits: Bits) -> Vector:
 def tuned_objective(moments: Moments, bits: Bits) -> Vector:
     """Return objective perturbation with a tuned split, within public bounds of Y."""
     d = len(moments.products)
-    plan = ObjectivePerturbation().plan(regression(moments, LInf(), L1Ball(d, B)), EPSILON)
+    plan = ObjectivePerturbation().plan(regression(moments, LInf(), L1Ball(B, dim=d)), EPSILON)
     field = AffineField(moments.gram, moments.clipped / PUBLIC_BOUND)
     return PUBLIC_BOUND * minimised(plan, field, bits)
 
@@ -230,7 +229,7 @@ def huber(sample: Sample, moments: Moments, bits: Bits) -> Vector:
     The minimiser does not depend on where the solver starts; from least squares it is few passes.
     """
     d = len(moments.products)
-    problem = regression(moments, LInf(), WholeSpace(d), Huber(), scale=1)
+    problem = regression(moments, LInf(), Whole(d, base=Uniform()), Huber(), scale=1)
     plan = ObjectivePerturbation().plan(problem, EPSILON)
     start = Paper(moments).least_squares()
     centre = tuple(-Fraction(v) for v in start)

@@ -9,7 +9,7 @@ from pathlib import Path
 import kng
 
 # What experiments are made of, without the files that only show what they found.
-_LAYERS = ("core", "losses", "norms", "domains", "mechanisms", "samplers", "reproduce")
+_LAYERS = ("core", "losses", "norms", "bases", "domains", "mechanisms", "samplers", "reproduce")
 _SHOWING = ("reproduce/picture.py", "reproduce/summary.py", "reproduce/errata.py")
 
 

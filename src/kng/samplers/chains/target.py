@@ -12,8 +12,8 @@ from kng.core.regression import (
     BallDomain,
     CoefficientPlan,
     RealNorm,
-    TailedDomain,
     Vector,
+    tail_of,
 )
 
 CHAIN_ASSUMPTIONS = (
@@ -46,8 +46,8 @@ class Target:
         if isinstance(domain, BallDomain):
             if size > float(domain.radius):
                 return -np.inf
-        elif isinstance(domain, TailedDomain):
-            base = -(len(theta) + domain.freedom) * float(np.log1p(size))
+        elif (tail := tail_of(domain)) is not None:
+            base = -(len(theta) + tail.freedom) * float(np.log1p(size))
         if plan.score == "value":
             value, _, _ = field.derivatives(theta)
             return base - plan.rate * value / plan.scale.bound

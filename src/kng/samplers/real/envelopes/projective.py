@@ -33,8 +33,8 @@ from kng.core.regression import (
     Matrix,
     RealNorm,
     Scale,
-    TailedDomain,
     Vector,
+    tail_of,
 )
 from kng.samplers.real.envelopes.l1_ball import l1_ball, log_l1_volume, log_tail_mass
 from kng.samplers.real.envelopes.pivots import pivots
@@ -62,7 +62,8 @@ class Frame:
         """Take a plan and the data apart, once."""
         norm, domain = plan.problem.norm, plan.problem.domain
         assert isinstance(norm, RealNorm)
-        tail = domain.freedom - 1 if isinstance(domain, TailedDomain) else 0
+        base = tail_of(domain)
+        tail = 0 if base is None else base.freedom - 1
         matrix = field.matrix + float(plan.ridge) * np.eye(len(field.vector))
         return cls(norm, plan.scale, plan.rate, tail, matrix, field.vector)
 
