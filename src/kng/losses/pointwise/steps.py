@@ -58,6 +58,15 @@ def floor_product(a: Array, b: Array, shift: int) -> Array:
     return np.asarray(whole - ((scaled == whole) & (error < 0)))
 
 
+def exact_sum(numbers: Array) -> int:
+    """Return the sum of whole numbers below 2**53, exactly, if there are at most 2**26 of them.
+
+    Their halves of 26 and 27 bits sum to whole numbers below 2**53.
+    """
+    high = np.floor(numbers * 2.0**-26)
+    return (int(high.sum()) << 26) + int((numbers - high * 2.0**26).sum())
+
+
 def _high(a: Array) -> Array:
     """Return the upper half of the bits."""
     wide = _SPLIT * a

@@ -1,0 +1,1 @@
+"""Losses that have read records: exact scores at points, and bounds over boxes."""

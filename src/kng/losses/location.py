@@ -1,0 +1,210 @@
+"""A location: one coordinate of theta for each column of the records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
+
+from kng.core.bodies import Body, Cuboid, Hull, Piece, Spread
+from kng.core.encoding import Encoding
+from kng.core.errors import IncompatibleParts
+from kng.core.parts import Field, Standing
+from kng.core.protocols import Source
+from kng.core.regions import Grid, Region
+from kng.losses.pointwise.function import Interval, Pointwise, Stepped
+from kng.losses.reading import ReadPlan, Weighs
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A pointwise function of each column and its coordinate of theta.
+
+        score_j = psi(theta_j, x_j),      value = sum_j rho(theta_j, x_j)
+
+    Parameters
+    ----------
+    pointwise : Pointwise
+        A function of the residual: ``Squared()`` for means, ``Pinball(tau)`` for quantiles.
+
+    Paper    Sections 4.1, 4.2 and 4.5 with x = 1.
+    Privacy  The scores of a record fill a box, coordinate by coordinate.
+             docs/proofs/losses/location.md.
+    Cost     One pass; the records are kept unless an accelerator needs only their sums.
+    """
+
+    pointwise: Pointwise
+    records: Encoding | None = None
+    model: ClassVar[str] = "location"
+    standing: ClassVar[Standing] = Standing.PROVED
+
+    def __post_init__(self) -> None:
+        if not self.pointwise.residual:
+            raise IncompatibleParts(
+                f"Location needs a function of the residual, which {self.pointwise.name} is not. "
+                "Use losses.Linear."
+            )
+
+    def over(self, records: Encoding) -> Location:
+        """Return the loss of records with these public bounds and steps."""
+        return replace(self, records=records)
+
+    @property
+    def encoding(self) -> Encoding:
+        """The records' bounds and steps."""
+        if self.records is None:
+            raise IncompatibleParts(
+                "losses.Location knows no bounds of records. Use Location(...).over(records)."
+            )
+        return self.records
+
+    @property
+    def dim(self) -> int:
+        """One coordinate for each column."""
+        return len(self.encoding)
+
+    @property
+    def grid(self) -> Grid:
+        """Theta lives on the records' lattice, within their bounds or beyond."""
+        return Grid(self.encoding.bounds.low, self.encoding.step)
+
+    def body(self, region: Region) -> Body:
+        """Return the ranges of psi in each coordinate, and how far two of them lie apart.
+
+        At a point both are exact. Scores without bounds are refused where they are asked for:
+        that is not under replace-one, where only their differences count.
+        """
+        pairs = list(zip(self._etas(region), self._responses, strict=True))
+        ranges = [self.pointwise.psi(eta, y) for eta, y in pairs]
+        apart = _symmetric([self.pointwise.apart(eta, y).high for eta, y in pairs])
+        low, high = [r.low for r in ranges], [r.high for r in ranges]
+        if None in low or None in high:
+            return Endless(apart, self._endless)
+        return Spread(_cuboid(low, high), apart)
+
+    def smallest(self, region: Region) -> Body:
+        """Return a body that reaches no farther than that of any theta of the region."""
+        responses = self._responses
+        pairs = list(zip(self._ends(region), responses, strict=True))
+        least = _symmetric(
+            [
+                self.pointwise.apart(eta, y).low
+                for eta, y in zip(self._etas(region), responses, strict=True)
+            ]
+        )
+        # What every body holds: psi does not fall, so its range is that between the end ranges.
+        common = [
+            (self.pointwise.psi(last, y).low, self.pointwise.psi(first, y).high)
+            for (first, last), y in pairs
+        ]
+        # A body holds two scores as far apart as that, so it reaches half as far from 0 or farther.
+        pieces = [least.times(Fraction(1, 2))]
+        if all(a is not None and b is not None and a <= b for a, b in common):
+            pieces.append(_cuboid([a for a, _ in common], [b for _, b in common]))
+        return Inner(tuple(pieces), least)
+
+    def values(self, region: Region) -> Body:
+        """Return what holds the summed rho: it is not negative, and rounded down.
+
+        Two values therefore differ by no more than the largest of them.
+        """
+        most = Fraction(0)
+        for eta, y in zip(self._etas(region), self._responses, strict=True):
+            high = self.pointwise.rho(eta, y).high
+            if high is None:
+                raise IncompatibleParts(self._endless)
+            most += high
+        return Hull((Cuboid((Fraction(0),), (most,)),))
+
+    def one_valley(self, weighs: Weighs) -> bool:
+        """Tell whether the score of any records falls and then rises along a line.
+
+        The size of a sum of psi does; a sum of rho does before it is rounded.
+        """
+        return self.dim == 1 and weighs == "gradient"
+
+    def stepped(self, region: Region) -> tuple[Stepped, ...]:
+        """Return the function of each column on whole numbers, counted from the records' origin."""
+        grid = self.grid
+        return tuple(
+            self.pointwise.stepped(step, eta.minus(Interval.at(o)), y.minus(Interval.at(o)))
+            for step, o, eta, y in zip(
+                grid.step, grid.origin, self._etas(region), self._responses, strict=True
+            )
+        )
+
+    def read(self, source: Source, plans: Sequence[ReadPlan]) -> Sequence[Field]:
+        """Read the records once for all plans; below the charge."""
+        from kng.losses.fields.location_field import read_location
+
+        return read_location(source, plans)
+
+    @property
+    def _endless(self) -> str:
+        return (
+            f"The scores of losses.Location({self.pointwise.name}) have no bound on an unbounded "
+            "domain. Use a bounded one, such as domains.Box."
+        )
+
+    @property
+    def _responses(self) -> list[Interval]:
+        """What each column reaches: whole steps from its low bound."""
+        records = self.encoding
+        return [
+            Interval(low, low + step * last)
+            for low, step, last in zip(records.bounds.low, records.step, records.last, strict=True)
+        ]
+
+    def _etas(self, region: Region) -> list[Interval]:
+        if region.low is None or region.high is None:
+            return [Interval(None, None)] * self.dim
+        return [Interval(a, b) for a, b in zip(region.low, region.high, strict=True)]
+
+    def _ends(self, region: Region) -> list[tuple[Interval, Interval]]:
+        """Return the first and the last theta of each coordinate."""
+        return [
+            (Interval(eta.low, eta.low), Interval(eta.high, eta.high)) for eta in self._etas(region)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Endless:
+    """A body whose scores have no bound, but whose differences have one."""
+
+    apart: Cuboid
+    refusal: str
+
+    def scores(self) -> Sequence[Piece]:
+        """Refuse."""
+        raise IncompatibleParts(self.refusal)
+
+    def differences(self) -> Sequence[Piece]:
+        """Return what holds each difference."""
+        return [self.apart]
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """Several pieces, none of which reaches farther than a body does."""
+
+    pieces: tuple[Cuboid, ...]
+    apart: Cuboid
+
+    def scores(self) -> Sequence[Piece]:
+        """Return the pieces."""
+        return self.pieces
+
+    def differences(self) -> Sequence[Piece]:
+        """Return differences that every body has."""
+        return [self.apart]
+
+
+def _cuboid(low: Sequence[Fraction | None], high: Sequence[Fraction | None]) -> Cuboid:
+    return Cuboid(tuple(v for v in low if v is not None), tuple(v for v in high if v is not None))
+
+
+def _symmetric(sizes: Sequence[Fraction | None]) -> Cuboid:
+    """Return all vectors of at most these sizes; those of records are bounded."""
+    reach = tuple(v for v in sizes if v is not None)
+    return Cuboid(tuple(-v for v in reach), reach)

@@ -1,0 +1,192 @@
+"""Every loss: its bodies hold every score, and its fields are what they say."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from conformance.bounded import NORMS, ROWS, UNITS, Row, Theta
+
+from kng.core.bodies import Ball, Cuboid
+from kng.core.delta import Delta, delta
+from kng.core.errors import IncompatibleParts
+from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.core.regions import Region
+from kng.losses.fields.location_field import LocationScore, LocationValue, _rise
+from kng.losses.location import Location
+from kng.losses.pointwise.squared import Squared
+
+
+@pytest.fixture(params=ROWS)
+def row(request) -> Row:
+    return ROWS[request.param]
+
+
+def holds(piece: Cuboid | Ball, vector) -> bool:
+    if isinstance(piece, Ball):
+        return sum(v * v for v in vector) <= piece.radius**2
+    return all(a <= v <= b for (a, b), v in zip(piece.sides(), vector, strict=True))
+
+
+def around(row: Row, rng: np.random.Generator) -> tuple[Region, list[Theta]]:
+    """Return a region of the domain, and some of its points."""
+    one, other = row.point(rng), row.point(rng)
+    low = tuple(map(min, one, other))
+    high = tuple(map(max, one, other)) if rng.random() < 0.8 else low
+    points = [low, high] + [
+        tuple(int(rng.integers(a, b + 1)) for a, b in zip(low, high, strict=True)) for _ in range(3)
+    ]
+    return row.loss.grid.region(low, high), [row.loss.grid.theta(k) for k in points]
+
+
+def test_a_body_holds_every_score_and_difference_over_regions_and_at_points(row):
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        region, thetas = around(row, rng)
+        for theta in thetas:
+            for where in (region, Region.at(theta)):
+                body, values = row.loss.body(where), row.loss.values(where)
+                (each,), (apart,) = body.scores(), body.differences()
+                (value,), (gap,) = values.scores(), values.differences()
+                found = [row.plain(theta, record) for record in row.draw(rng, 6)]
+                for u, rho in found:
+                    assert holds(each, u)
+                    assert holds(value, [rho])
+                    for v, other in found:
+                        assert holds(apart, [a - b for a, b in zip(u, v, strict=True)])
+                        assert holds(gap, [rho - other])
+
+
+def test_what_is_attained_is_attained(row):
+    if not row.attained:
+        pytest.skip("not said of this loss")
+    rng, sup = np.random.default_rng(2), NORMS["sup"]
+    for _ in range(20):
+        theta = row.loss.grid.theta(row.point(rng))
+        body = row.loss.body(Region.at(theta))
+        corners = [row.plain(theta, r)[0] for r in ((0,) * len(theta), row.records.last)]
+        assert delta(sup, body, UNITS[1]) == max(sup.value(u) for u in corners)
+        gap = [a - b for a, b in zip(*corners, strict=True)]
+        assert delta(sup, body, UNITS[0]) == sup.value(gap)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.neighbours.name}-{u.presence}")
+def test_the_smallest_body_reaches_no_farther_than_any_of_a_region(row, unit):
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        region, thetas = around(row, rng)
+        for norm in NORMS.values():
+            ask = Delta(norm, unit, row.loss.body, row.loss.smallest)
+            assert ask.under(region) > 0
+            for theta in thetas:
+                assert ask.under(region) <= ask.over(Region.at(theta)) <= ask.over(region)
+                here = Region.at(theta)
+                assert ask.under(here) == ask.over(here)
+
+
+def fields(row: Row, records):
+    """Return generic fields of these records in every norm, and of their value."""
+    loss = row.loss
+    columns = np.array(records, dtype=float).reshape(len(records), -1).T.copy()
+    assert isinstance(loss, Location)
+    stepped = loss.stepped(loss.grid.region(row.first, row.last))
+    rises = tuple(_rise(loss.pointwise, h, s) for h, s in zip(loss.grid.step, stepped, strict=True))
+    scores = {
+        name: LocationScore(columns, stepped, rises, norm, row.first, row.last)
+        for name, norm in NORMS.items()
+    }
+    return scores, LocationValue(columns, stepped, row.first, row.last)
+
+
+def totals(row: Row, theta: Theta, records):
+    """Return the sums of scores and values by their definitions."""
+    found = [row.plain(theta, record) for record in records]
+    return [sum(v) for v in zip(*(u for u, _ in found), strict=True)], sum(r for _, r in found)
+
+
+def test_scores_are_their_definitions(row):
+    rng = np.random.default_rng(4)
+    records = row.draw(rng, 40)
+    scores, value = fields(row, records)
+    spare = 40 * row.steps * len(row.first)
+    for _ in range(25):
+        point = row.point(rng)
+        vector, rho = totals(row, row.loss.grid.theta(point), records)
+        for name, field in scores.items():
+            assert abs(field.score(point) - NORMS[name].value(vector)) <= spare
+        assert rho - spare <= value.score(point) <= rho
+
+
+def test_expansions_hold_at_every_point_of_a_box(row):
+    rng = np.random.default_rng(5)
+    records = row.draw(rng, 40)
+    scores, value = fields(row, records)
+    field = scores["sup"]
+    for _ in range(12):
+        one, other = row.point(rng), row.point(rng)
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        high = low if rng.random() < 0.3 else high
+        centre, half = np.array([(low + high) / 2]), np.array([(high - low) / 2])
+        wide, high_value = field.expand(centre, half), value.expand(centre, half)
+        inside = [tuple(map(int, low)), tuple(map(int, high))] + [
+            tuple(int(rng.integers(a, b + 1)) for a, b in zip(low, high, strict=True))
+            for _ in range(6)
+        ]
+        for point in inside:
+            vector = [
+                field.total(j, k) * s.psi_step for j, (k, s) in enumerate(field._along(point))
+            ]
+            for found, expansion in ((vector, wide), ([value.score(point)], high_value)):
+                least, most = expansion.bounds(half)
+                for k, number in enumerate(found):
+                    line = Fraction(expansion.value[0, k]) + sum(
+                        Fraction(expansion.slope[0, k, j]) * (p - Fraction(centre[0, j]))
+                        for j, p in enumerate(point)
+                    )
+                    assert abs(number - line) <= Fraction(expansion.out[0, k])
+                    assert Fraction(least[0, k]) <= number <= Fraction(most[0, k])
+
+
+def test_a_line_has_one_valley_and_its_mode(row):
+    if len(row.first) > 1:
+        pytest.skip("several columns")
+    rng = np.random.default_rng(6)
+    for n in (1, 2, 7):
+        scores, _ = fields(row, row.draw(rng, n))
+        field = scores["sup"]
+        found = [field.score(k) for k in range(row.first[0], row.last[0] + 1)]
+        mode = field.mode() - row.first[0]
+        assert found[mode] == min(found)
+        assert found[mode::-1] == sorted(found[: mode + 1])
+        assert found[mode:] == sorted(found[mode:])
+        assert field.start()[0] == field.mode()
+
+
+def test_the_mean_beyond_its_bounds_with_absent_records():
+    """Facts: an absent record has the score 0, so one beyond the bounds moves the sum by more."""
+    row = ROWS["mean"]
+    far = row.loss.grid.theta(row.last)  # 9.7, bounds (-1, 9)
+    body = row.loss.body(Region.at(far))
+    sup = NORMS["sup"]
+    replaced, added = PrivacyUnit(ReplaceOne(5)), PrivacyUnit(AddRemove())
+    absent = PrivacyUnit(ReplaceOne(5), presence="optional")
+    assert delta(sup, body, replaced) == 10
+    assert delta(sup, body, added) == delta(sup, body, absent) == Fraction("10.7")
+    inside = row.loss.body(Region.at((Fraction(4),)))
+    assert delta(sup, inside, absent) == 10
+    assert delta(sup, inside, added) == 5
+
+
+def test_no_bound_is_refused_where_it_is_needed():
+    loss = ROWS["mean"].loss
+    everywhere = loss.body(Region.everything(1))
+    assert delta(NORMS["sup"], everywhere, UNITS[0]) == 10
+    for unit in UNITS[1:]:
+        with pytest.raises(IncompatibleParts, match=r"Location\(squared\).*unbounded domain"):
+            delta(NORMS["sup"], everywhere, unit)
+    with pytest.raises(IncompatibleParts, match="unbounded domain"):
+        loss.values(Region.everything(1))
+    assert delta(NORMS["sup"], ROWS["quantile"].loss.body(Region.everything(1)), UNITS[1]) > 0
+    with pytest.raises(IncompatibleParts, match="over"):
+        _ = Location(Squared()).dim
