@@ -15,6 +15,8 @@ from kng.core.errors import SpecError, SpecTypeError
 
 _MOST_DIGITS = 300
 _LARGEST = 10**_MOST_DIGITS
+# float64 holds these, and one divided by them, with all their digits.
+_LARGEST_MADE = 10**305
 _OUT_OF_RANGE = (
     "{name} must lie between 1e-300 and 1e300 in size, which float64 can hold. Give a number of "
     "ordinary size, in other units if need be."
@@ -82,6 +84,23 @@ def positive(value: Any, name: str) -> Fraction:
     if number <= 0:
         raise SpecError(f"{name} must be greater than 0, got {value}.")
     return number
+
+
+def positives(values: Any, name: str) -> tuple[Fraction, ...]:
+    """Read a list of public numbers that must be greater than zero.
+
+    Fractions may come from numbers that were read before, and be somewhat larger than these.
+    """
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise SpecTypeError(
+            f"{name} must be a list of numbers, one per coordinate, got {values!r}."
+        )
+    numbers = tuple(v if isinstance(v, Fraction) else positive(v, name) for v in values)
+    if numbers and min(numbers) <= 0:
+        raise SpecError(f"{name} must be greater than 0, got {min(numbers)}.")
+    if numbers and (max(numbers) > _LARGEST_MADE or min(numbers) * _LARGEST_MADE < 1):
+        raise SpecError(f"{name} must lie between 1e-305 and 1e305, which float64 can hold.")
+    return numbers
 
 
 def whole(value: Any, name: str, least: int) -> int:

@@ -19,6 +19,7 @@ from kng.core.bits import Bits
 from kng.core.encoding import Encoding
 from kng.core.lattice import Lattice
 from kng.core.privacy import Neighbours, PrivacyEvent
+from kng.core.shapes import Shape
 
 if TYPE_CHECKING:
     from kng.core.plan import DensityPlan, NoisePlan
@@ -92,6 +93,11 @@ class Source(Records, Protocol):
 class Norm(Protocol):
     """||.||_K with rational values, in whatever units its vector has."""
 
+    @property
+    def shape(self) -> Shape | None:
+        """The unit ball by name, if it has one."""
+        ...
+
     def value(self, vector: Sequence[Fraction]) -> Fraction:
         """Return the norm of a vector."""
         ...
@@ -103,15 +109,6 @@ class BoxNorm(Norm, Protocol):
 
     def half_widths(self, dim: int) -> tuple[Fraction, ...]:
         """Return the ball's half width along each coordinate."""
-        ...
-
-
-@runtime_checkable
-class SumNorm(Norm, Protocol):
-    """A norm that is a weighted sum of absolute values, so that coordinates separate."""
-
-    def weights(self, dim: int) -> tuple[Fraction, ...]:
-        """Return the weight of each coordinate."""
         ...
 
 

@@ -22,6 +22,7 @@ from kng.core.regression import (
     Regression,
     Scale,
 )
+from kng.core.shapes import BoxShape, RoundShape, SumShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,12 @@ def _coefficients(problem: Regression, epsilon: Fraction) -> CoefficientPlan:
         )
     if not isinstance(norm, RealNorm):
         raise IncompatibleParts(f"KNG cannot draw from the norm {type(norm).__name__} here.")
+    if norm.shape not in (None, BoxShape(), SumShape(), RoundShape()):
+        # The samplers split coordinates, and a part of them has no weights of its own.
+        raise IncompatibleParts(
+            f"KNG for regression draws norms without weights so far; {type(norm).__name__} has "
+            "some. Use norms.LInf() or norms.CoordinateSup()."
+        )
     corner = norm.value((Fraction(1),) * design.dim)
     if isinstance(problem.domain, BallDomain):
         largest = corner * loss.gradient_bound(problem.domain.radius, design, unit.neighbours)

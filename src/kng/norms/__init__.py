@@ -3,6 +3,7 @@
 from kng.norms.coordinate import CoordinateSup
 from kng.norms.intercept import InterceptSup
 from kng.norms.lp import L1, L2, LInf
+from kng.norms.polytope import Polytope
 from kng.norms.weighted import WeightedSup
 
-__all__ = ["L1", "L2", "CoordinateSup", "InterceptSup", "LInf", "WeightedSup"]
+__all__ = ["L1", "L2", "CoordinateSup", "InterceptSup", "LInf", "Polytope", "WeightedSup"]

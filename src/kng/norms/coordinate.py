@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from kng.core.bodies import Cuboid, Piece
+from kng.core.errors import SpecError
+from kng.core.parts import Norm
+from kng.core.shapes import Shape
 from kng.norms.lp import Array, LInf
+from kng.norms.rounding import furthest
+from kng.norms.weighted import WeightedSup
+from kng.norms.weights import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,17 +23,40 @@ class CoordinateSup(LInf):
         ||g||_theta = max_j |g_j| / Delta_j(theta)
 
     Its sensitivity is 1 at every theta, and its ball is never larger than that of the sup norm
-    divided by the largest Delta_j (docs/proofs/norms/coordinate.md).
+    divided by the largest Delta_j (docs/proofs/norms/coordinate.md). It follows the changes: what
+    measures is ``at(changes)``, and before it is asked for that, it measures vectors that have been
+    divided already.
 
     Paper    Theorem 3.1 with a norm that depends on theta, which its proof allows.
     Privacy  The widths are asked of the loss; they are public functions of theta.
     Cost     O(d).
     """
 
-    def value(self, vector: Sequence[Fraction]) -> Fraction:
-        """Return the norm of a vector that has been divided by its widths already."""
-        return LInf().value(vector)
+    weights: Weights = field(default=(), init=False)
+
+    @property
+    def shape(self) -> Shape | None:
+        """None: it has as many balls as there are theta."""
+        return None
+
+    def at(self, changes: Sequence[Piece]) -> Norm:
+        """Return the sup norm in units of the largest change of each coordinate.
+
+        A coordinate that no record can change keeps the unit 1.
+        """
+        reaches = zip(*_reaches(changes), strict=True)
+        return WeightedSup(tuple(max(reach) or Fraction(1) for reach in reaches))
 
     def divisor(self, widths: Array) -> Array:
         """Return each coordinate's own sensitivity."""
         return widths
+
+
+def _reaches(changes: Sequence[Piece]) -> list[list[Fraction]]:
+    """Return how far each piece reaches along each coordinate."""
+    if not changes:
+        raise SpecError("CoordinateSup needs changes to follow.")
+    return [
+        furthest(piece.low, piece.high) if isinstance(piece, Cuboid) else [piece.radius] * piece.dim
+        for piece in changes
+    ]

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
+from kng.core.bodies import Piece
 from kng.core.errors import SpecError
+from kng.core.exact import exact
+from kng.core.parts import Norm
+from kng.core.shapes import InterceptShape, Shape
+from kng.norms.rounding import Array, furthest, near_far, outwards
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +29,59 @@ class InterceptSup:
 
     Paper    Section 1: K is the convex hull of the sensitivity polytope; this is that K for
              section 4.5 with an intercept. At tau = 1/2 it is the paper's sup norm.
-    Privacy  A norm carries no constant of its own; the sensitivity is asked of the loss.
+    Privacy  A norm carries no constant of its own: Delta is computed from the loss's body.
     Cost     O(d).
+
+    Parameters
+    ----------
+    slope : number
+        Weight of the slopes, between 1/2 and 1.
     """
 
     slope: Fraction
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "slope", exact(self.slope, "slope of InterceptSup"))
         if not Fraction(1, 2) <= self.slope <= 1:
             raise SpecError(f"InterceptSup needs a slope between 1/2 and 1, got {self.slope}.")
+
+    @property
+    def shape(self) -> Shape | None:
+        """The hull of a cube and of a larger cube without its first coordinate."""
+        return InterceptShape(self.slope)
 
     def value(self, vector: Sequence[Fraction]) -> Fraction:
         """Return the norm of a vector whose first entry is the intercept's."""
         first, *rest = (abs(v) for v in vector)
         return first + self.slope * max(max(rest, default=Fraction(0)) - first, Fraction(0))
+
+    def bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return bounds on the norm between two corners, for rows of corners.
+
+        slope <= 1, so it grows with |g_0| as well.
+        """
+        near, far = near_far(low, high)
+        with np.errstate(over="ignore", under="ignore"):
+            return outwards(self._lengths(near), self._lengths(far), 6)
+
+    def _lengths(self, sizes: Array) -> Array:
+        """Return max(a, (1 - slope) a + slope b) for rows of sizes: its norm without a minus."""
+        first, rest = sizes[:, 0], sizes[:, 1:].max(axis=1, initial=0.0)
+        mixed = float(1 - self.slope) * first + float(self.slope) * rest
+        return np.asarray(np.maximum(first, mixed))
+
+    def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
+        """Return the largest norm between two corners, exactly."""
+        return self.value(furthest(low, high))
+
+    def largest_in_ball(self, radius: Fraction, dim: int) -> Fraction:  # noqa: ARG002
+        """Return the radius, exactly: (1 - slope) a + slope b <= sqrt(a^2 + b^2)."""
+        return radius
+
+    def at(self, changes: Sequence[Piece]) -> Norm:  # noqa: ARG002
+        """Return itself."""
+        return self
+
+    def refusal(self, dim: int) -> str | None:  # noqa: ARG002
+        """Return None: it serves any number of coordinates."""
+        return None

@@ -1,61 +1,104 @@
-"""The l1, l2 and sup norms."""
+"""The l1, l2 and sup norms, with weights if wanted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt, lgamma, log, pi
+from math import lgamma, log, pi
+from typing import Any
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
+from kng.core.bodies import Piece
+from kng.core.enclosures import ball
+from kng.core.exact import positives
+from kng.core.parts import Norm
+from kng.core.shapes import BoxShape, RoundShape, Shape, SumShape
+from kng.norms.roots import length_up
+from kng.norms.rounding import TINY_ROOT, furthest, near_far, outwards
+from kng.norms.weights import Weights, mismatch, rounded, spread
 
 Array = NDArray[np.float64]
-
-# The l2 norm of rationals is rounded up to this many bits, so that it never understates.
-_ROOT_BITS = 96
 
 
 @dataclass(frozen=True, slots=True)
 class L1:
     """Sum of absolute values; its noise is independent in each coordinate.
 
-        ||v|| = sum_j |v_j|
+        ||v|| = sum_j w_j |v_j|
 
     Paper    Section 3.1: K-norm noise with l1 is the Laplace mechanism.
-    Privacy  A norm carries no constant of its own; the sensitivity is asked of the loss.
+    Privacy  A norm carries no constant of its own: Delta is computed from the loss's body.
+             docs/proofs/norms/lp.md.
     Cost     O(d).
+
+    Parameters
+    ----------
+    weights : sequence of numbers, optional
+        One positive weight per coordinate; without them all are 1, in any number of coordinates.
     """
+
+    weights: Any = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", positives(self.weights, "weights of L1"))
+
+    @property
+    def shape(self) -> Shape | None:
+        """Weighted absolute values are added."""
+        return SumShape(self.weights)
 
     def value(self, vector: Sequence[Fraction]) -> Fraction:
         """Return the norm of a vector."""
-        return sum((abs(v) for v in vector), Fraction(0))
+        if not self.weights:
+            return sum((abs(v) for v in vector), Fraction(0))
+        return sum((w * abs(v) for w, v in zip(self.weights, vector, strict=True)), Fraction(0))
 
-    def weights(self, dim: int) -> tuple[Fraction, ...]:
-        """Return the weight of each coordinate, all one."""
-        return (Fraction(1),) * dim
+    def bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return bounds on the norm between two corners, for rows of corners."""
+        near, far = near_far(low, high)
+        with np.errstate(over="ignore", under="ignore"):
+            return outwards(self.lengths(near), self.lengths(far), low.shape[1] + 2)
+
+    def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
+        """Return the largest norm between two corners, exactly."""
+        return self.value(furthest(low, high))
+
+    def largest_in_ball(self, radius: Fraction, dim: int) -> Fraction:
+        """Return radius * || weights ||_2, rounded up."""
+        return radius * length_up(spread(self.weights, dim))
+
+    def at(self, changes: Sequence[Piece]) -> Norm:  # noqa: ARG002
+        """Return itself."""
+        return self
+
+    def refusal(self, dim: int) -> str | None:
+        """Say that the weights are not one per coordinate, or None."""
+        return mismatch("L1", self.weights, dim)
 
     def divisor(self, widths: Array) -> Array:
         """Return the norm of each row of coordinate sensitivities, for every coordinate."""
-        return np.asarray(np.broadcast_to(widths.sum(axis=-1, keepdims=True), widths.shape))
+        sizes = (widths * rounded(self.weights)).sum(axis=-1, keepdims=True)
+        return np.asarray(np.broadcast_to(sizes, widths.shape))
 
     def lengths(self, rows: Array) -> Array:
         """Return the norm of each row."""
-        return np.asarray(np.abs(rows).sum(axis=1))
+        return np.asarray((np.abs(rows) * rounded(self.weights)).sum(axis=1))
 
     def log_volume(self, dim: int) -> float:
         """Return the log volume of the unit ball."""
-        return dim * log(2) - lgamma(dim + 1)
+        return dim * log(2) - lgamma(dim + 1) - _log_product(self.weights)
 
     def directions(self, bits: Bits, rows: int, dim: int) -> Array:
         """Return points of norm one with the cone measure: where a uniform ray leaves the ball."""
         signed = 2 * bits.uniforms(rows, dim) - 1
         sizes = -np.log(np.abs(signed))
         unit: Array = np.sign(signed) * sizes / sizes.sum(axis=1, keepdims=True)
-        return unit
+        return unit / rounded(self.weights)
 
     def uniforms(self, dim: int) -> int:
         """Return how many uniform numbers a point of `noise` is made of: one a coordinate."""
@@ -67,52 +110,91 @@ class L1:
         With v = 2 U - 1,  |v| is uniform as well, and  u = -sign(v) log |v|.
         """
         signed = [2 * number - 1 for number in uniforms]
-        return [-v.sgn() * abs(v).log() for v in signed]
+        return _divided([-v.sgn() * abs(v).log() for v in signed], self.weights)
 
 
 @dataclass(frozen=True, slots=True)
 class L2:
     """Euclidean length; its unit ball is round.
 
-        ||v|| = sqrt( sum_j v_j^2 )
+        ||v|| = sqrt( sum_j (w_j v_j)^2 )
 
     Paper    Section 1: the norm of the first objective perturbations.
-    Privacy  A norm carries no constant of its own; the sensitivity is asked of the loss. Exact
-             values are rounded up.
+    Privacy  A norm carries no constant of its own: Delta is computed from the loss's body. Exact
+             values are rounded up. docs/proofs/norms/lp.md.
     Cost     O(d).
+
+    Parameters
+    ----------
+    weights : sequence of numbers, optional
+        One positive weight per coordinate; without them all are 1, in any number of coordinates.
     """
 
+    weights: Any = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", positives(self.weights, "weights of L2"))
+
+    @property
+    def shape(self) -> Shape | None:
+        """Weighted squares are added."""
+        return RoundShape(self.weights)
+
     def value(self, vector: Sequence[Fraction]) -> Fraction:
-        """Return the norm of a vector, or the next larger multiple of 2**-96."""
-        square = sum((v * v for v in vector), Fraction(0))
-        scaled = square * 4**_ROOT_BITS
-        floor = scaled.numerator // scaled.denominator
-        root = isqrt(floor)
-        exact = root * root == scaled
-        return Fraction(root if exact else root + 1, 2**_ROOT_BITS)
+        """Return the norm of a vector if it is rational, else a number 2**-95 of it above."""
+        if not self.weights:
+            return length_up(vector)
+        return length_up([w * v for w, v in zip(self.weights, vector, strict=True)])
+
+    def bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return bounds on the norm between two corners, for rows of corners."""
+        near, far = near_far(low, high)
+        with np.errstate(over="ignore", under="ignore"):
+            least, most = self.lengths(near), self.lengths(far)
+            # Squares leave float64 before their root does; the largest term is never too much.
+            least = np.where(np.isinf(least), (near * rounded(self.weights)).max(axis=1), least)
+            return outwards(least, most, low.shape[1] + 6, TINY_ROOT)
+
+    def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
+        """Return the largest norm between two corners, rounded up."""
+        return self.value(furthest(low, high))
+
+    def largest_in_ball(self, radius: Fraction, dim: int) -> Fraction:
+        """Return radius * max_j w_j, exactly."""
+        return radius * max(spread(self.weights, dim))
+
+    def at(self, changes: Sequence[Piece]) -> Norm:  # noqa: ARG002
+        """Return itself."""
+        return self
+
+    def refusal(self, dim: int) -> str | None:
+        """Say that the weights are not one per coordinate, or None."""
+        return mismatch("L2", self.weights, dim)
 
     def divisor(self, widths: Array) -> Array:
         """Return the norm of each row of coordinate sensitivities, for every coordinate."""
+        scaled = widths * rounded(self.weights)
         return np.asarray(
-            np.broadcast_to(np.sqrt((widths * widths).sum(axis=-1, keepdims=True)), widths.shape)
+            np.broadcast_to(np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True)), widths.shape)
         )
 
     def lengths(self, rows: Array) -> Array:
         """Return the norm of each row."""
-        return np.asarray(np.sqrt((rows * rows).sum(axis=1)))
+        scaled = rows * rounded(self.weights)
+        return np.asarray(np.sqrt((scaled * scaled).sum(axis=1)))
 
     def log_volume(self, dim: int) -> float:
         """Return the log volume of the unit ball."""
-        return dim / 2 * log(pi) - lgamma(dim / 2 + 1)
+        return dim / 2 * log(pi) - lgamma(dim / 2 + 1) - _log_product(self.weights)
 
     def directions(self, bits: Bits, rows: int, dim: int) -> Array:
-        """Return uniform points of the unit sphere, from normal variables by Box and Muller."""
+        """Return points of norm one with the cone measure, from normals by Box and Muller."""
         pairs = (dim + 1) // 2
         angle = 2 * np.pi * bits.uniforms(rows, pairs)
         radius = np.sqrt(-2 * np.log(bits.uniforms(rows, pairs)))
         normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)[:, :dim]
         unit: Array = normal / np.sqrt((normal * normal).sum(axis=1, keepdims=True))
-        return unit
+        return unit / rounded(self.weights)
 
     def uniforms(self, dim: int) -> int:
         """Return how many uniform numbers a point of `noise` is made of."""
@@ -132,47 +214,91 @@ class L2:
             normal += [length * (2 * angle).cos_pi(), length * (2 * angle).sin_pi()]
         normal = normal[:dim]
         total = sum((v * v for v in normal), arb(0)).sqrt()
-        return [radius * v / total for v in normal]
+        return _divided([radius * v / total for v in normal], self.weights)
 
 
 @dataclass(frozen=True, slots=True)
 class LInf:
-    """Largest absolute value; its unit ball is a cube.
+    """Largest absolute value; its unit ball is a cube, or a box with half widths 1 / w_j.
 
-        ||v|| = max_j |v_j|
+        ||v|| = max_j w_j |v_j|
 
     Paper    Section 4.2: the tightest of the lp norms for records in a box.
-    Privacy  A norm carries no constant of its own; the sensitivity is asked of the loss.
+    Privacy  A norm carries no constant of its own: Delta is computed from the loss's body.
+             docs/proofs/norms/lp.md.
     Cost     O(d).
+
+    Parameters
+    ----------
+    weights : sequence of numbers, optional
+        One positive weight per coordinate; without them all are 1, in any number of coordinates.
     """
+
+    weights: Any = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", positives(self.weights, "weights of LInf"))
+
+    @property
+    def shape(self) -> Shape | None:
+        """A box."""
+        return BoxShape(tuple(1 / w for w in self.weights))
 
     def value(self, vector: Sequence[Fraction]) -> Fraction:
         """Return the norm of a vector."""
-        return max((abs(v) for v in vector), default=Fraction(0))
+        if not self.weights:
+            return max((abs(v) for v in vector), default=Fraction(0))
+        sizes: list[Fraction] = [w * abs(v) for w, v in zip(self.weights, vector, strict=True)]
+        return max(sizes)
+
+    def bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return bounds on the norm between two corners, for rows of corners."""
+        near, far = near_far(low, high)
+        if not self.weights:  # nothing is rounded
+            return near.max(axis=1), far.max(axis=1)
+        with np.errstate(over="ignore", under="ignore"):
+            return outwards(self.lengths(near), self.lengths(far), 3)
+
+    def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
+        """Return the largest norm between two corners, exactly."""
+        return self.value(furthest(low, high))
+
+    def largest_in_ball(self, radius: Fraction, dim: int) -> Fraction:
+        """Return radius * max_j w_j, exactly."""
+        return radius * max(spread(self.weights, dim))
+
+    def at(self, changes: Sequence[Piece]) -> Norm:  # noqa: ARG002
+        """Return itself."""
+        return self
+
+    def refusal(self, dim: int) -> str | None:
+        """Say that the weights are not one per coordinate, or None."""
+        return mismatch("LInf", self.weights, dim)
 
     def half_widths(self, dim: int) -> tuple[Fraction, ...]:
-        """Return the cube's half widths, all one."""
-        return (Fraction(1),) * dim
+        """Return the half widths of the ball."""
+        return tuple(1 / w for w in spread(self.weights, dim))
 
     def divisor(self, widths: Array) -> Array:
         """Return the norm of each row of coordinate sensitivities, for every coordinate."""
-        return np.asarray(np.broadcast_to(widths.max(axis=-1, keepdims=True), widths.shape))
+        scaled = widths * rounded(self.weights)
+        return np.asarray(np.broadcast_to(scaled.max(axis=-1, keepdims=True), widths.shape))
 
     def lengths(self, rows: Array) -> Array:
         """Return the norm of each row."""
-        return np.asarray(np.abs(rows).max(axis=1))
+        return np.asarray((np.abs(rows) * rounded(self.weights)).max(axis=1))
 
     def log_volume(self, dim: int) -> float:
         """Return the log volume of the unit ball."""
-        return dim * log(2)
+        return dim * log(2) - _log_product(self.weights)
 
     def directions(self, bits: Bits, rows: int, dim: int) -> Array:
-        """Return uniform points of the cube's surface: a uniform face, then a point of it."""
+        """Return points of norm one with the cone measure: a uniform face, then a point of it."""
         signed = 2 * bits.uniforms(rows, dim) - 1
         face = (bits.uniforms(rows) * dim).astype(np.int64)
         at = np.arange(rows), face
         signed[at] = np.sign(signed[at])
-        return signed
+        return signed / rounded(self.weights)
 
     def uniforms(self, dim: int) -> int:
         """Return how many uniform numbers a point of `noise` is made of."""
@@ -184,4 +310,17 @@ class LInf:
         A radius of Gamma(d + 1), minus the log of d + 1 uniforms, times a point of the cube.
         """
         radius = -sum((number.log() for number in uniforms[: dim + 1]), arb(0))
-        return [radius * (2 * number - 1) for number in uniforms[dim + 1 :]]
+        cube = [radius * (2 * number - 1) for number in uniforms[dim + 1 :]]
+        return _divided(cube, self.weights)
+
+
+def _divided(unit: list[arb], weights: Weights) -> list[arb]:
+    """Return the point of a weighted norm that a point of the plain one stands for: v_j / w_j."""
+    if not weights:
+        return unit
+    return [v / ball(w) for v, w in zip(unit, weights, strict=True)]
+
+
+def _log_product(weights: Weights) -> float:
+    """Return sum_j log w_j: how much smaller weights make the ball."""
+    return sum(log(w) for w in weights)

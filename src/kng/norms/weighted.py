@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
+from kng.core.bodies import Piece
 from kng.core.errors import SpecError
+from kng.core.exact import positives
+from kng.core.parts import Norm
+from kng.core.shapes import BoxShape, Shape
+from kng.norms.lp import LInf
+from kng.norms.rounding import Array, furthest
+from kng.norms.weights import mismatch
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedSup:
-    """Sup norm in units of the sides of a box.
+    """Sup norm in units of the sides of a box: LInf with the weights 1 / width_j.
 
         ||v|| = max_j |v_j| / width_j
 
@@ -21,20 +29,52 @@ class WeightedSup:
     Paper    Section 1: K is the convex hull of the sensitivity polytope; this is that K.
     Privacy  Sensitivity exactly 1 for a sum of records in the box.
     Cost     O(d).
+
+    Parameters
+    ----------
+    width : sequence of numbers
+        One positive width per coordinate.
     """
 
-    width: tuple[Fraction, ...]
+    width: Any
 
     def __post_init__(self) -> None:
-        if not self.width or min(self.width) <= 0:
+        object.__setattr__(self, "width", positives(self.width, "width of WeightedSup"))
+        if not self.width:
             raise SpecError("WeightedSup needs one positive width per coordinate.")
+
+    @property
+    def shape(self) -> Shape | None:
+        """A box."""
+        return BoxShape(self.width)
 
     def value(self, vector: Sequence[Fraction]) -> Fraction:
         """Return the norm of a vector."""
-        return max(abs(v) / w for v, w in zip(vector, self.width, strict=True))
+        sizes: list[Fraction] = [abs(v) / w for v, w in zip(vector, self.width, strict=True)]
+        return max(sizes)
+
+    def bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return bounds on the norm between two corners, for rows of corners."""
+        return LInf(tuple(1 / w for w in self.width)).bounds(low, high)
+
+    def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
+        """Return the largest norm between two corners, exactly."""
+        return self.value(furthest(low, high))
+
+    def largest_in_ball(self, radius: Fraction, dim: int) -> Fraction:  # noqa: ARG002
+        """Return radius / min_j width_j, exactly."""
+        return Fraction(radius / min(self.width))
+
+    def at(self, changes: Sequence[Piece]) -> Norm:  # noqa: ARG002
+        """Return itself."""
+        return self
+
+    def refusal(self, dim: int) -> str | None:
+        """Say that the widths are not one per coordinate, or None."""
+        return mismatch("WeightedSup", self.width, dim)
 
     def half_widths(self, dim: int) -> tuple[Fraction, ...]:
         """Return the ball's half widths."""
         if dim != len(self.width):
             raise SpecError(f"WeightedSup has {len(self.width)} widths, the vector {dim} entries.")
-        return self.width
+        return tuple(self.width)

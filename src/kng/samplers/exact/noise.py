@@ -26,7 +26,8 @@ from kng.core.enclosures import ball, precision
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import Certificate, NoisePlan
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.protocols import BoxNorm, Point, SumNorm
+from kng.core.protocols import Point
+from kng.core.shapes import BoxShape, SumShape
 from kng.core.uniforms import LazyUniform
 from kng.samplers.exact.coins import bernoulli_exp, uniform
 
@@ -39,7 +40,8 @@ class Noise:
 
     def certify(self, plan: NoisePlan) -> NoisePlan:
         """Promise an exact draw for norms whose ball is a box or whose coordinates separate."""
-        if not isinstance(plan.problem.norm, BoxNorm | SumNorm):
+        known = isinstance(plan.problem.norm.shape, BoxShape | SumShape)
+        if len(plan.steps) > 1 and not known:
             raise IncompatibleParts(
                 f"No exact noise is known here for the norm {type(plan.problem.norm).__name__}. "
                 "Use WeightedSup, LInf or L1."
@@ -60,16 +62,18 @@ class Noise:
 def noise(plan: NoisePlan, bits: Bits) -> Point:
     """Return one draw of noise in whole steps; there is no data argument."""
     norm, dim = plan.problem.norm, len(plan.steps)
-    if isinstance(norm, SumNorm):
-        weights = norm.weights(dim)
+    shape, one = norm.shape, Fraction(1)
+    if dim == 1:  # on a line every norm is a multiple of the absolute value
+        return (discrete_laplace(bits, plan.rate * norm.value((one,)) * plan.steps[0]),)
+    if isinstance(shape, SumShape):
+        weights = shape.weights or (one,) * dim
         return tuple(
             discrete_laplace(bits, plan.rate * weight * step)
             for weight, step in zip(weights, plan.steps, strict=True)
         )
-    assert isinstance(norm, BoxNorm)
-    widths = tuple(w / h for w, h in zip(norm.half_widths(dim), plan.steps, strict=True))
-    if dim == 1:  # on a line every norm is an absolute value
-        return (discrete_laplace(bits, plan.rate / widths[0]),)
+    assert isinstance(shape, BoxShape)
+    sides = shape.half_widths or (one,) * dim
+    widths = tuple(w / h for w, h in zip(sides, plan.steps, strict=True))
     return rounded_box_noise(bits, plan.rate, widths)
 
 
