@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 
 from kng.core.boxes.covering import CoveredField, Covering
 from kng.core.plan import DensityPlan
-from kng.samplers.exact.boxes import BoxEnvelope, rate_of
+from kng.samplers.exact.boxes import BoxEnvelope, covers_of
 
 
 def covering(plan: DensityPlan, field: CoveredField) -> Sequence[Covering]:
     """Return the field's covers of a plan's domain."""
-    return field.covers(plan.domain, rate_of(plan))
+    return covers_of(plan, field)[0]
 
 
 def later(plan: DensityPlan, field: CoveredField) -> Sequence[Callable[[], Covering]]:
     """Return those that join when the first ones have many boxes."""
-    return field.later_covers(plan.domain, rate_of(plan))
+    return covers_of(plan, field)[1]
 
 
 def envelope_of(plan: DensityPlan, field: CoveredField, boxes: int = 2**14) -> BoxEnvelope:

@@ -179,7 +179,7 @@ def test_bounds_hold_at_points_of_large_boxes(mechanism, epsilon):
             score = field.score(point)
             gamma = plan.exponent(point, score)
             assert cover.boxes.lower(box) <= gamma <= cover.boxes.upper(box), name
-            assert low <= score, name
+            assert low <= gamma, name
 
 
 def test_scores_are_what_rational_arithmetic_gives():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
+from kng.core.parts import Field, Points
 from kng.core.protocols import PlaneDomain, Point
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Scores(Protocol):
 
     @property
     def least(self) -> Array:
-        """The scores in float64, too small by rounding if anything."""
+        """The exponents of the scores in float64, too small if anything."""
         ...
 
     def exact(self, index: int, point: Point) -> Fraction:
@@ -47,12 +48,18 @@ class Covering(Protocol):
         ...
 
 
-class CoveredField(Protocol):
-    """A field that builds covers, with bounds on  rate * score."""
+@runtime_checkable
+class ShiftedField(Protocol):
+    """A field that moves each record by a random amount before a draw."""
 
-    def shifted(self, bits: Bits) -> CoveredField:
+    def shifted(self, bits: Bits) -> Field:
         """Return the field with a random shift of each record, if the loss asks for one."""
         ...
+
+
+@runtime_checkable
+class CoveredField(Field, Protocol):
+    """A field that builds its own covers, with bounds on  rate * score."""
 
     def covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Covering]:
         """Return covers with one box, for the whole domain; the best of them is taken."""
@@ -63,6 +70,25 @@ class CoveredField(Protocol):
         ...
 
 
+class EnclosedPlan(Protocol):
+    """A plan that turns bounds of scores into bounds of exponents."""
+
+    @property
+    def domain(self) -> Points:
+        """The lattice points."""
+        ...
+
+    def exponent_bounds(
+        self, low: Array, high: Array, first: Array, last: Array
+    ) -> tuple[Array, Array]:
+        """Return bounds of the exponent over boxes, rounded outwards.
+
+        From bounds of each coordinate of the score, and from the corners of the boxes.
+        """
+        ...
+
+
+@runtime_checkable
 class CoveredLoss(Protocol):
     """A loss whose field builds covers."""
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.boxes.halving import LOWER, POINTS, REAL, UPPER
-from kng.core.protocols import PlaneDomain, Point
+from kng.core.parts import Point, Points
+from kng.core.protocols import PlaneDomain
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -35,7 +36,7 @@ class ShearedBoxes:
     """
 
     def __init__(
-        self, domain: PlaneDomain, pilot: Array, shear: Array, whole: int, real: int
+        self, domain: PlaneDomain | Points, pilot: Array, shear: Array, whole: int, real: int
     ) -> None:
         d = domain.dim
         self.pilot: Point = tuple(int(v) for v in pilot)
@@ -46,7 +47,8 @@ class ShearedBoxes:
         self.real = np.zeros((_FIRST, REAL + real))
         self.heap = np.zeros(_FIRST, np.int64)
         self.made, self.waiting = 0, 0
-        walls = domain.inequalities()
+        # A loop that meets no walls asks the domain itself which boxes lie inside.
+        walls = domain.inequalities() if hasattr(domain, "inequalities") else []
         self.walls = np.array([[float(v) for v in row] for row, _ in walls])
         self.limits = np.array(
             [
@@ -56,7 +58,7 @@ class ShearedBoxes:
         )
         self._root(domain)
 
-    def _root(self, domain: PlaneDomain) -> None:
+    def _root(self, domain: PlaneDomain | Points) -> None:
         """Make the root: a box around the domain with the pilot at a third of every side.
 
         A third stays a third or two thirds of the side when boxes are halved, so that the boxes

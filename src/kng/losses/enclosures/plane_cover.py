@@ -54,6 +54,8 @@ class PlaneCover:
                 0.0,
             ]
         )
+        # Exponents that are too small, if anything, for each unit of the score.
+        self._rate = float(rate) * (1 - 2.0**-40)
         p, q, rated = self._facts[P], self._facts[Q], self._facts[RATE]
         # A few dozen roundings of sums that are at most this large.
         self._facts[SLACK] = 2.0**-44 * rated * (p + q) * magnitudes.sum()
@@ -119,7 +121,7 @@ class PlaneCover:
         """Return the scores at one point of each box."""
         counted = self.counted(boxes, t)
         least = self._field.least_scores(t + np.array(self.boxes.pilot), self.rounded(counted))
-        return PlaneScores(self, self._field, counted, least)
+        return PlaneScores(self, self._field, counted, self._rate * least)
 
     def rounded(self, counted: Array) -> Array:
         """Return the sums of x and of y in float64."""

@@ -62,6 +62,8 @@ class SmoothCover:
         self._facts = np.zeros(FACTS)
         self._facts[KIND], self._facts[WEIGHS_VALUE] = self._kind, field.weighed == "value"
         self._facts[RATE], self._facts[THRESHOLD] = float(rate * field.unit), field.bend
+        # Exponents that are too small, if anything, for each unit of the score.
+        self._rate = float(rate) * (1 - 2.0**-40)
         self._facts[RECORDS], self._facts[MOST], self._facts[GRAIN] = n, field.most, field.grain
         self._facts[SHARP] = sharp
         # Corners that hold every point, while the pilot is not known.
@@ -165,7 +167,7 @@ class SmoothCover:
             self._facts, self._table, self._curvatures, used, t.astype(np.float64),
             self.boxes.shear, self._frame, least,
         )  # fmt: skip
-        return SmoothScores(self._field, float(self._field.unit) * least)
+        return SmoothScores(self._field, self._rate * (float(self._field.unit) * least))
 
 
 @dataclass(frozen=True, slots=True)

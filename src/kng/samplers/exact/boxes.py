@@ -22,16 +22,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
-from kng.core.boxes.covering import CoveredField, CoveredLoss, Covering
+from kng.core.boxes.covering import (
+    CoveredField,
+    CoveredLoss,
+    Covering,
+    EnclosedPlan,
+    ShiftedField,
+)
+from kng.core.boxes.expanded import expanded_covers
 from kng.core.boxes.halving import ENVELOPE, LOG
 from kng.core.enclosures import exp_minus
 from kng.core.errors import IncompatibleParts
+from kng.core.parts import EnclosedField, Field
 from kng.core.plan import Certificate, DensityPlan
 from kng.core.privacy import Assumption, Guarantee
 from kng.core.protocols import Point
@@ -42,6 +50,10 @@ from kng.samplers.exact.leaves import smoothed
 
 # Up to how many coordinates boxes are a way to draw.
 _MOST = 5
+# From so many on, a field that is only expanded may take a minute.
+_SLOW = 4
+# Sums of two coordinates are exact in float64.
+_LARGEST_COORDINATE = 2**50
 # Certified probability that an attempt is accepted. A formal bound: boxes are halved until an
 # attempt succeeds, and that is long before.
 ALPHA = Fraction(1, 2**128)
@@ -78,21 +90,35 @@ class BranchAndBound:
 
     name: ClassVar[str] = "branch-and-bound"
 
-    def certify(self, plan: DensityPlan) -> DensityPlan:
-        """Promise an exact draw in up to five coordinates."""
-        dim = plan.domain.dim
-        loss: CoveredLoss = plan.problem.loss
+    def refusal(self, plan: DensityPlan) -> str | None:
+        """Say from public facts why it cannot draw from a plan, or None."""
+        dim, loss = plan.domain.dim, plan.problem.loss
+        known = isinstance(loss, CoveredLoss)
         if dim > _MOST:
-            raise IncompatibleParts(
-                f"Branch and bound draws exactly up to {_MOST} {loss.noun}; these are {dim}. Use "
-                f"{loss.remedy}, or name the Markov chain sampler='hit-and-run', whose guarantee "
+            noun = loss.noun if known else f"coordinates of {type(loss).__name__}"
+            remedy = loss.remedy if known else "fewer"
+            return (
+                f"Branch and bound draws exactly up to {_MOST} {noun}; these are {dim}. Use "
+                f"{remedy}, or name the Markov chain sampler='hit-and-run', whose guarantee "
                 "is only approximate."
             )
-        if not isinstance(plan.sensitivity, Constant):
-            raise IncompatibleParts(
-                "Branch and bound needs a sensitivity that is the same at every theta."
+        if known and not isinstance(plan.sensitivity, Constant):
+            return "Branch and bound needs a sensitivity that is the same at every theta."
+        if max(map(abs, (*plan.domain.first, *plan.domain.last))) > _LARGEST_COORDINATE:
+            return (
+                "Branch and bound needs a lattice with coordinates of at most 2**50; use a coarser "
+                "granularity."
             )
-        loss.prepare_covers()
+        return None
+
+    def certify(self, plan: DensityPlan) -> DensityPlan:
+        """Promise an exact draw in up to five coordinates."""
+        if (refusal := self.refusal(plan)) is not None:
+            raise IncompatibleParts(refusal)
+        loss, slow = plan.problem.loss, _SLOW
+        if isinstance(loss, CoveredLoss):
+            loss.prepare_covers()
+            slow = loss.slow_from
         return plan.certified(
             Certificate(
                 self.name,
@@ -100,17 +126,19 @@ class BranchAndBound:
                 (
                     Assumption.RANDOM_BITS,
                     Assumption.UNSEEN_CLOCK,
-                    *([Assumption.UNBOUNDED_TIME] if dim >= loss.slow_from else []),
+                    *([Assumption.UNBOUNDED_TIME] if plan.domain.dim >= slow else []),
                 ),
                 smoothing(plan.domain.points, plan.epsilon, 1 - ALPHA),
             )
         )
 
-    def draw(self, plan: DensityPlan, field: CoveredField, bits: Bits) -> Point:
+    def draw(self, plan: DensityPlan, field: Field, bits: Bits) -> Point:
         """Return one lattice point."""
-        field, domain, rate = field.shifted(bits), plan.domain, rate_of(plan)
-        covers, late = field.covers(domain, rate), field.later_covers(domain, rate)
+        if isinstance(field, ShiftedField):
+            field = field.shifted(bits)
+        covers, late = covers_of(plan, field)
         accepted = accepted_of(plan, covers, bits, late)
+        domain = plan.domain
         spare = tuple(
             first + uniform(bits, last - first + 1)
             for first, last in zip(domain.first, domain.last, strict=True)
@@ -118,6 +146,18 @@ class BranchAndBound:
         # A spare point outside the domain stands for one that is known to lie inside.
         spare = spare if domain.contains(spare) else domain.home()
         return smoothed(accepted, spare, plan.smoothing, bits)
+
+
+def covers_of(
+    plan: DensityPlan, field: Field
+) -> tuple[Sequence[Covering], Sequence[Callable[[], Covering]]]:
+    """Return covers with one box, the field's own if it has some, and those that join late."""
+    if isinstance(field, CoveredField):
+        # The same at every theta, as `refusal` has seen.
+        domain, rate = plan.domain, plan.exponent(plan.domain.first, Fraction(1))
+        return field.covers(domain, rate), field.later_covers(domain, rate)
+    enclosed = cast("EnclosedPlan", plan)
+    return expanded_covers(enclosed.domain, cast("EnclosedField", field), enclosed.exponent_bounds)
 
 
 def accepted_of(
@@ -169,11 +209,6 @@ def log_envelope(cover: Covering) -> float:
     return float(cover.running[LOG] + np.log(cover.running[ENVELOPE]))
 
 
-def rate_of(plan: DensityPlan) -> Fraction:
-    """Return what the exponent has for each unit of the score; the same at every theta."""
-    return plan.exponent(plan.domain.first, Fraction(1))
-
-
 class BoxEnvelope:
     """Boxes in classes of equal weight.
 
@@ -184,7 +219,6 @@ class BoxEnvelope:
 
     def __init__(self, plan: DensityPlan, cover: Covering) -> None:
         self._plan, self._cover = plan, cover
-        self._rate = rate_of(plan)
         boxes = cover.boxes.live()
         floors = np.floor(_GRID * cover.boxes.lower(boxes)).astype(np.int64)
         bits = cover.boxes.log_points(boxes)
@@ -246,10 +280,10 @@ class BoxEnvelope:
         floors = self._keys[classes] // _BITS
         for i in np.flatnonzero(self._undecided(scores.least, floors, words[1])):
             point = self._cover.boxes.point(t[i])
-            if self._plan.domain.contains(point) and self._accepts(
-                scores.exact(int(i), point), int(floors[i]), bits, int(words[1, i])
-            ):
-                return point
+            if self._plan.domain.contains(point):
+                gamma = self._plan.exponent(point, scores.exact(int(i), point))
+                if self._accepts(gamma, int(floors[i]), bits, int(words[1, i])):
+                    return point
         return None
 
     def attempt(self, bits: Bits) -> Point | None:
@@ -262,12 +296,12 @@ class BoxEnvelope:
             return None
         score = self._cover.scores(np.array([box]), t[None, :]).exact(0, point)
         floor = int(self._keys[index]) // _BITS
-        accepted = self._accepts(score, floor, bits, None)
+        accepted = self._accepts(self._plan.exponent(point, score), floor, bits, None)
         return point if accepted else None
 
-    def _accepts(self, score: Fraction, floor: int, bits: Bits, word: int | None) -> bool:
+    def _accepts(self, exponent: Fraction, floor: int, bits: Bits, word: int | None) -> bool:
         """Accept with probability 2**P exp(-gamma) / ceil(2**P exp(-floor / GRID))."""
-        gamma = self._rate * score - Fraction(self._least, _GRID)
+        gamma = exponent - Fraction(self._least, _GRID)
         if gamma * _GRID < floor:
             raise AssertionError("an exponent lies below its box's bound")
         weight = self._table[floor][1]
@@ -292,15 +326,14 @@ class BoxEnvelope:
             classes[i] = choose(bits, self._cumulative, (int(words[i]), _WORD))
         return np.asarray(classes)
 
-    def _undecided(self, scores: Array, floors: Whole, words: Words) -> Mask:
+    def _undecided(self, exponents: Array, floors: Whole, words: Words) -> Mask:
         """Tell the attempts that are not certain to be rejected by their word.
 
         The probability is at most exp(-i / GRID) / exp(-floor / GRID) with i / GRID <= gamma. Both
         exponentials are enclosed; what float64 rounds is far below the factor 1 + 2**-20.
         """
-        rate = float(self._rate) * (1 - 2.0**-40)
         deepest = len(self._table) - 1
-        steps = np.floor(_GRID * rate * scores) - self._least
+        steps = np.floor(_GRID * exponents) - self._least
         steps = np.clip(steps, 0, deepest).astype(np.int64)
         ratio = self._tabled(steps) / self._tabled(floors) * (1 + 2.0**-20)
         return np.asarray(words.astype(np.float64) < 2.0**_WORD * ratio)
