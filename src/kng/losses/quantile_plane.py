@@ -29,6 +29,7 @@ from kng.core.protocols import (
     Source,
 )
 from kng.core.sensitivity import Constant
+from kng.losses.enclosures.tied_records import shift
 
 # Whole steps of a standardised covariate from 0 to 1, and so the entry of the intercept. float32
 # holds them exactly.
@@ -202,19 +203,10 @@ class PlaneRecords:
     spread: int = 0
 
     def shifted(self, bits: Bits) -> PlaneRecords:
-        """Return the records with a shift for each response, uniform on up to 2**16 steps.
-
-        y + (k - 2**(b-1)) * 2**(spread-b),      k uniform in 0 .. 2**b - 1,  b = min(spread, 16)
-        """
+        """Return the records with a shift for each response, uniform on up to 2**16 steps."""
         if not self.spread:
             return replace(self, response=self.response.astype(np.float64, copy=False))
-        length = min(self.spread, 16)
-        response = self.response.astype(np.float64)
-        for at in range(0, len(response), _BLOCK):
-            part = response[at : at + _BLOCK]
-            words = np.frombuffer(bits.take(16 * len(part)).to_bytes(2 * len(part)), ">u2")
-            shifts = (words >> (16 - length)).astype(np.float64) - 2.0 ** (length - 1)
-            part += shifts * 2.0 ** (self.spread - length)
+        response = shift(self.response, self.spread, bits)
         totals = (*self.totals[:-1], exact_sum(response))
         return replace(self, response=response, totals=totals, spread=0)
 

@@ -73,6 +73,11 @@ class Pointwise(Protocol):
         """The largest slope of psi in eta; None where psi jumps."""
         ...
 
+    @property
+    def scale(self) -> Fraction | None:
+        """The residual beyond which psi is constant, where it is a unit of the function's own."""
+        ...
+
     def psi(self, eta: Interval, y: Interval) -> Interval:
         """Return the range of psi; an end is None if psi is unbounded there."""
         ...

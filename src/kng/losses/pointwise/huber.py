@@ -54,6 +54,11 @@ class Huber:
         """One over the threshold, between the thresholds."""
         return 1 / self.threshold
 
+    @property
+    def scale(self) -> Fraction | None:
+        """The threshold."""
+        return self.threshold
+
     def psi(self, eta: Interval, y: Interval) -> Interval:  # noqa: ARG002
         """Return the same range for all predictions and responses."""
         return Interval(Fraction(-1), Fraction(1))

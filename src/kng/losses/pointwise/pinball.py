@@ -41,6 +41,7 @@ class Pinball:
     residual: ClassVar[bool] = True
     sides: ClassVar[tuple[Fraction, Fraction] | None] = None
     curvature: ClassVar[Fraction | None] = None
+    scale: ClassVar[Fraction | None] = None
 
     def __init__(self, tau: Any) -> None:
         number = exact(tau, "tau")

@@ -34,6 +34,7 @@ class Squared:
     residual: ClassVar[bool] = True
     sides: ClassVar[tuple[Fraction, Fraction] | None] = (Fraction(1), Fraction(1))
     curvature: ClassVar[Fraction | None] = Fraction(1)
+    scale: ClassVar[Fraction | None] = None
 
     def psi(self, eta: Interval, y: Interval) -> Interval:
         """Return the differences of predictions and responses."""

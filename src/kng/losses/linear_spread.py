@@ -1,0 +1,157 @@
+"""How far the scores of a linear model reach where psi grows without end, in closed form.
+
+    score_j = z_j psi(r),    r = z'theta - y',    psi(r) = left r for r < 0,  right r for r > 0
+    |z_j| <= 1,  z_0 = 1 for an intercept,  |y'| <= Y,    m = max(left, right)
+
+With a = |theta_j|, T_j = Y + sum of the other |theta_k| and N = Y + ||theta||_1,
+
+    slope j      between -m q and m N, or mirrored where theta_j < 0
+                 q = T_j - a  if  2 a <= T_j,  else  T_j^2 / (4 a)
+    intercept    between psi(theta_0 - T_0) and psi(theta_0 + T_0)
+
+and two scores of one theta differ by no more than the length of these, nor by m s N, where s is
+the longest interval that a column fills, of the response too, and at least 1.
+Least squares is left = right = 1. Proof: docs/proofs/losses/linear.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from kng.core.bodies import Cuboid, Spread
+from kng.core.design import Design
+from kng.core.regions import Region
+from kng.losses.pointwise.function import Interval, Pointwise
+
+_NONE = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearSpread:
+    """The scores of one record, for a function with these sides over a design."""
+
+    pointwise: Pointwise
+    sides: tuple[Fraction, Fraction]
+    design: Design
+
+    @property
+    def steepest(self) -> Fraction:
+        """The larger slope of psi, m."""
+        return max(self.sides)
+
+    @property
+    def largest_response(self) -> Fraction:
+        """The largest |y'|, Y; the response's ends reach 1 or -1 of its own half width."""
+        return self.design.halves[-1] / self.design.half_y
+
+    @property
+    def longest(self) -> Fraction:
+        """The longest interval that a column fills, s."""
+        return max(Fraction(1), *(high - low for low, high in self.design.ends))
+
+    def over(self, region: Region) -> Spread:
+        """Return what holds the scores at each theta of a bounded region.
+
+        Everything grows with each |theta_k|, but for q, which falls with a. So it is taken at the
+        largest of them, where T_j is at most  Y + length - min |theta_j|.
+        """
+        sides = _sides(region)
+        length = sum((_far(side) for side in sides), _NONE)
+        if region.length is not None:
+            length = min(length, region.length)
+        total, m = self.largest_response + length, self.steepest
+        each, apart = [], []
+        for j, side in enumerate(sides):
+            rest = total - _near(side)
+            if self._fixed(j):
+                low, high = self._intercept(side, rest)
+                each.append((max(low, -m * total), min(high, m * total)))
+                width = self._between(side, rest).high
+            else:
+                least = m * _least(_near(side), rest)
+                each.append(_mirrored(side, least, m * total, m * total))
+                width = m * (_far(side) + rest + _least(_far(side), rest))
+            assert width is not None  # only an unbounded region has no end
+            apart.append(min(width, m * self.longest * total))
+        return _spread(each, apart)
+
+    def under(self, region: Region) -> Spread:
+        """Return what no theta of a bounded region falls below, in any norm.
+
+        Differences are those of the theta nearest to 0. A score's cuboid is one that the cuboids
+        of all theta have in common. Where they have no common intercept it is 0, and slopes are
+        symmetric: of u and its mirror image (u_0, -u) the longer is no shorter than (0, u).
+        """
+        sides = _sides(region)
+        total = self.largest_response + sum((_near(side) for side in sides), _NONE)
+        m = self.steepest
+        each, apart = [], []
+        common = True
+        for j, side in enumerate(sides):
+            rest = total - _near(side)
+            if self._fixed(j):
+                low, _ = self._intercept((side[1], side[1]), rest)
+                _, high = self._intercept((side[0], side[0]), rest)
+                common = low <= high
+                each.append((low, high) if common else (_NONE, _NONE))
+                width = self._between(side, rest).low
+            else:
+                least = m * _least(_far(side), rest)
+                each.append(_mirrored(side, least, m * total, least))
+                width = m * (_near(side) + rest + _least(_near(side), rest))
+            assert width is not None
+            apart.append(min(width, m * self.longest * total))
+        if not common:
+            least_far = [min(-low, high) for low, high in each]
+            each = [(-end, end) for end in least_far]
+        return _spread(each, apart)
+
+    def _fixed(self, coordinate: int) -> bool:
+        return self.design.intercept and coordinate == 0
+
+    def _intercept(self, side: tuple[Fraction, Fraction], rest: Fraction) -> tuple[Fraction, ...]:
+        """Return the range of psi where the other terms of a residual are at most ``rest``."""
+        found = self.pointwise.psi(Interval(*side), Interval(-rest, rest))
+        assert found.low is not None
+        assert found.high is not None
+        return found.low, found.high
+
+    def _between(self, side: tuple[Fraction, Fraction], rest: Fraction) -> Interval:
+        """Return the least and the largest distance of two such psi at one theta."""
+        return self.pointwise.apart(Interval(*side), Interval(-rest, rest))
+
+
+def _sides(region: Region) -> list[tuple[Fraction, Fraction]]:
+    assert region.low is not None
+    assert region.high is not None
+    return list(zip(region.low, region.high, strict=True))
+
+
+def _far(side: tuple[Fraction, Fraction]) -> Fraction:
+    """Return the largest |theta_j|."""
+    return max(abs(side[0]), abs(side[1]))
+
+
+def _near(side: tuple[Fraction, Fraction]) -> Fraction:
+    """Return the least |theta_j|."""
+    return max(side[0], -side[1], _NONE)
+
+
+def _least(a: Fraction, rest: Fraction) -> Fraction:
+    """Return q, with -q the least of a w^2 + t w over |w| <= 1 and |t| <= rest."""
+    return rest - a if 2 * a <= rest else rest * rest / (4 * a)
+
+
+def _mirrored(
+    side: tuple[Fraction, Fraction], least: Fraction, top: Fraction, across: Fraction
+) -> tuple[Fraction, Fraction]:
+    """Return -least .. top for theta_j > 0, its mirror image below 0, and both ends across 0."""
+    if side[0] >= 0:
+        return -least, top
+    return (-top, least) if side[1] <= 0 else (-across, across)
+
+
+def _spread(each: list[tuple[Fraction, Fraction]], apart: list[Fraction]) -> Spread:
+    lows, highs = zip(*each, strict=True)
+    return Spread(Cuboid(lows, highs), Cuboid(tuple(-w for w in apart), tuple(apart)))

@@ -1,0 +1,188 @@
+"""Fields of linear models: exact scores, and expansions that hold them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from kng.core.design import Design
+from kng.core.lattice import Lattice
+from kng.data import open_regression
+from kng.losses import HuberPlane, QuantilePlane
+from kng.losses.fields.linear_field import LinearField
+from kng.losses.linear import Linear, LinearLoss
+from kng.losses.pointwise.huber import Huber
+from kng.losses.pointwise.pinball import Pinball
+from kng.losses.pointwise.squared import Squared
+from kng.norms import L1, L2, InterceptSup, LInf
+from tests.conformance.test_linear import ACROSS, TWO_SIDED, design_of, lattice_of
+
+F = Fraction
+N = 500
+
+
+def plan_of(loss, norm, weighs: str, reach: int, answers: Lattice):
+    d = loss.design.dim
+    box = SimpleNamespace(first=(-reach,) * d, last=(reach,) * d)
+    problem = SimpleNamespace(norm=norm, loss=loss, answers=answers)
+    return SimpleNamespace(problem=problem, score=weighs, domain=box)
+
+
+def records(design: Design, rng, n=N):
+    x = rng.uniform(-1.2, 1.2, (n, len(design.records) - 1))
+    y = np.round(x.sum(axis=1) + rng.normal(size=n) * 0.3, 1)
+    y[: n // 20] = rng.normal(size=n // 20) * 1e6
+    return open_regression(x, y, design.records)
+
+
+CELLS = {
+    "squared": (Squared(), True, None, 2**16, F(1, 2**20)),
+    "squared through 0": (Squared(), False, None, 2**16, F(1, 2**20)),
+    "pinball": (Pinball(F(9, 10)), True, None, 2**24, F(1, 2**24)),
+    "pinball through 0": (Pinball(F(1, 3)), False, None, 2**24, F(1, 2**20)),
+    "huber": (Huber(F(1, 2)), True, F(1, 2), 2**21, F(1, 2**20)),
+    "huber through 0": (Huber(F(1, 3)), False, F(1, 3), 2**21, F(1, 2**10)),
+}
+
+
+def loss_of(name: str) -> tuple[LinearLoss, Lattice, int]:
+    p, intercept, scale, steps, step = CELLS[name]
+    columns = [TWO_SIDED] if intercept else [TWO_SIDED, ACROSS]
+    design = design_of(columns, (F(-2), F(2)), intercept, scale, steps)
+    reach = int(4 / step)
+    answers = lattice_of(design.dim, reach, step)
+    return Linear(p, intercept=intercept).over(design, answers), answers, reach
+
+
+def field_of(loss: LinearLoss, source, norm, weighs: str, reach: int, answers: Lattice):
+    (field,) = loss.read(source, [plan_of(loss, norm, weighs, reach, answers)])
+    return field
+
+
+def boxes(rng, field, reach: int, count: int):
+    """Boxes of lattice points of all sizes, near the records and far away; some single points."""
+    d = len(field.start())
+    near = np.clip(np.rint(field.start()), -reach, reach)
+    widths = np.floor(2.0 ** rng.uniform(-1, np.log2(reach), (count, d)))
+    centres = np.where(rng.random((count, 1)) < 0.6, near, rng.uniform(-reach, reach, (count, d)))
+    first = np.rint(np.clip(centres - widths * rng.random((count, d)), -reach, reach))
+    last = np.minimum(first + widths, reach)
+    return first, last
+
+
+@pytest.mark.parametrize("weighs", ["gradient", "value"])
+@pytest.mark.parametrize("name", sorted(CELLS))
+def test_expansions_hold_the_score(name, weighs):
+    loss, answers, reach = loss_of(name)
+    rng = np.random.default_rng(3)
+    source = records(loss.design, rng)
+    # the vector itself, one coordinate after the other
+    for j in range(loss.dim if weighs == "gradient" else 1):
+        pick = SimpleNamespace(value=lambda v, j=j: v[j])
+        field = field_of(loss, source, pick, weighs, reach, answers)
+        first, last = boxes(rng, field, reach, 40)
+        centre, half = (first + last) / 2, (last - first) / 2
+        expansion = field.expand(centre, half)
+        low, high = expansion.bounds(half)
+        for i in range(len(first)):
+            inside = [first[i], last[i], *(rng.integers(first[i], last[i] + 1) for _ in range(4))]
+            for point in inside:
+                score = field.score(tuple(int(v) for v in point))
+                delta = point - centre[i]
+                line = F(expansion.value[i, j]) + sum(
+                    F(a) * F(b) for a, b in zip(expansion.slope[i, j], delta, strict=True)
+                )
+                assert abs(score - line) <= F(expansion.out[i, j])
+                assert F(low[i, j]) <= score <= F(high[i, j])
+
+
+@pytest.mark.parametrize("name", sorted(CELLS))
+def test_expansions_hold_where_centres_are_no_lattice_points(name):
+    loss, answers, reach = loss_of(name)
+    rng = np.random.default_rng(4)
+    pick = SimpleNamespace(value=lambda v: v[0])
+    field = field_of(loss, records(loss.design, rng), pick, "gradient", reach, answers)
+    point = np.rint(field.start())
+    half = rng.uniform(1, 50, (20, loss.dim))
+    centre = point + half * rng.uniform(-1, 1, half.shape)
+    low, high = field.expand(centre, half).bounds(half)
+    score = field.score(tuple(int(v) for v in point))
+    assert all(F(a) <= score <= F(b) for a, b in zip(low[:, 0], high[:, 0], strict=True))
+
+
+def test_small_boxes_have_narrow_bounds():
+    """At single points nothing but rounding is left."""
+    for name in CELLS:
+        loss, answers, reach = loss_of(name)
+        rng = np.random.default_rng(5)
+        source = records(loss.design, rng)
+        for weighs in ("gradient", "value"):
+            field = field_of(loss, source, LInf(), weighs, reach, answers)
+            point = np.rint(field.start())[None]
+            expansion = field.expand(point, np.zeros_like(point))
+            assert (expansion.out <= 1e-6).all()
+
+
+@pytest.mark.parametrize("name", ["pinball", "pinball through 0", "huber", "huber through 0"])
+@pytest.mark.parametrize("weighs", ["gradient", "value"])
+def test_the_generic_field_agrees_with_the_accelerators(name, weighs):
+    loss, answers, reach = loss_of(name)
+    rng = np.random.default_rng(6)
+    source = records(loss.design, rng)
+    p = loss.pointwise
+    norm = LInf()
+    if isinstance(p, Pinball):
+        old = QuantilePlane(p.tau, loss.design)
+        norm = InterceptSup(F(5, 9)) if loss.design.intercept else LInf()
+    else:
+        old = HuberPlane(loss.design)
+    plan = plan_of(old, norm, weighs, reach, answers)
+    read = old.read_gradient if weighs == "gradient" else old.read_value
+    (fast,) = read(source, [plan])
+    field = field_of(loss, source, norm, weighs, reach, answers)
+    grain = field.stepped.rho_step * N
+    for _ in range(40):
+        point = tuple(int(k) for k in rng.integers(-reach, reach + 1, loss.dim))
+        if weighs == "gradient":
+            assert field.score(point) == fast.score(point)
+        else:  # values are rounded down to steps, which differ
+            assert (
+                abs(field.score(point) - fast.score(point)) <= 2 * grain + F(fast_grain(fast)) * N
+            )
+
+
+def fast_grain(field) -> Fraction:
+    return 1 / F(field.steps) if hasattr(field, "steps") else F(0)
+
+
+@pytest.mark.parametrize("weighs", ["gradient", "value"])
+@pytest.mark.parametrize("name", ["squared", "squared through 0"])
+def test_sums_of_products_agree_with_all_records(name, weighs):
+    loss, answers, reach = loss_of(name)
+    rng = np.random.default_rng(7)
+    source = records(loss.design, rng)
+    for norm in (LInf(), L1(), L2()):
+        field = field_of(loss, source, norm, weighs, reach, answers)
+        most = 2**16 * reach * loss.dim
+        table = source.collect(loss.rows, N)
+        length = norm.value if weighs == "gradient" else None
+        rows = LinearField(table[:, :-1], table[:, -1], loss.stepped(most), length, 2 * most)
+        for _ in range(20):
+            point = tuple(int(k) for k in rng.integers(-reach, reach + 1, loss.dim))
+            if weighs == "gradient":
+                assert field.score(point) == rows.score(point)
+            else:
+                found, step = rows.score(point), rows.stepped.rho_step
+                assert found <= field.score(point) <= found + N * step
+
+
+def test_a_start_lies_near_the_least_score():
+    for name in CELLS:
+        loss, answers, reach = loss_of(name)
+        rng = np.random.default_rng(8)
+        field = field_of(loss, records(loss.design, rng), LInf(), "gradient", reach, answers)
+        point = tuple(int(k) for k in np.rint(field.start()))
+        assert field.score(point) <= 5
