@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from kng.core.bounds import bounds_of
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.parts import Loss
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.losses.distance import Distance
 from kng.losses.location import Location
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
@@ -112,6 +114,23 @@ def huber(r: Fraction) -> Fraction:
     return r * r / 2 if abs(r) <= 1 else abs(r) - Fraction(1, 2)
 
 
+def apart(bounds: Any, granularity: Any, beyond: int) -> Row:
+    records = encoding_of(bounds_of(bounds), granularity=granularity, missing=None, bits=8)
+    loss = Distance().over(records)
+
+    def plain(theta: Theta, record: Record) -> tuple[list[Fraction], Fraction]:
+        at = zip(theta, loss.grid.origin, loss.grid.step, record, strict=True)
+        away = [int((t - o) / h) - k for t, o, h, k in at]
+        square = sum(a * a for a in away)
+        sizes = [isqrt(4**25 * a * a // square) if square else 0 for a in away]
+        unit = [Fraction(-v if a < 0 else v, 2**25) for a, v in zip(away, sizes, strict=True)]
+        return unit, isqrt(square) * records.step[0]
+
+    first = tuple(-beyond for _ in records.last)
+    last = tuple(k + beyond for k in records.last)
+    return Row(loss, records, first, last, plain, steps=Fraction(1, 2**24))
+
+
 def parabola(r: Fraction) -> Fraction:
     return r * r / 2
 
@@ -147,5 +166,9 @@ ROWS = {
         5,
         steps=FINE,
     ),
+    "distance on a line": apart((0, 20), 1, 4),
+    "distance": apart(PLANE, "1/2", 3),
+    "fine distance": apart(PLANE, "1/4096", 30),
+    "distance in space": apart(np.array([[0, -3, 0], [10, 1, 3]]), "1/2", 3),
     "hubers": located(Huber(1), clipped, huber, PLANE, ["1/4", "1/8"], 5, steps=FINE),
 }

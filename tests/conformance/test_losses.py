@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from conformance.bounded import NORMS, ROWS, UNITS, Row, Theta
+from conformance.bounded import NORMS, ROWS, UNITS, Measured, Row, Theta
 
 from kng.core.bodies import Ball, Cuboid
 from kng.core.delta import Delta, delta
 from kng.core.errors import IncompatibleParts
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.regions import Region
-from kng.losses.fields.location_field import LocationScore, LocationValue, _rise
+from kng.core.shapes import RoundShape
+from kng.domains import LatticeBox
+from kng.losses.accelerators import ACCELERATORS, accelerator_of
+from kng.losses.distance import Distance
+from kng.losses.fields.distance_field import read_distance
+from kng.losses.fields.location_field import read_location
+from kng.losses.kernels.held import Held
 from kng.losses.location import Location
 from kng.losses.pointwise.squared import Squared
 
@@ -85,18 +92,46 @@ def test_the_smallest_body_reaches_no_farther_than_any_of_a_region(row, unit):
                 assert ask.under(here) == ask.over(here)
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What a loss asks of a plan, with itself as the problem."""
+
+    row: Row
+    norm: Measured
+    weighs: str = "gradient"
+    unit: PrivacyUnit = UNITS[0]
+    depth: int = 10**6
+
+    @property
+    def problem(self):
+        return self
+
+    @property
+    def loss(self):
+        return self.row.loss
+
+    @property
+    def grid(self):
+        return self.row.loss.grid
+
+    @property
+    def domain(self):
+        return LatticeBox(self.row.first, self.row.last)
+
+    def exponent(self, theta, score):
+        return score
+
+    def score_at(self, theta, exponent):
+        return exponent
+
+
 def fields(row: Row, records):
     """Return generic fields of these records in every norm, and of their value."""
-    loss = row.loss
-    columns = np.array(records, dtype=float).reshape(len(records), -1).T.copy()
-    assert isinstance(loss, Location)
-    stepped = loss.stepped(loss.grid.region(row.first, row.last))
-    rises = tuple(_rise(loss.pointwise, h, s) for h, s in zip(loss.grid.step, stepped, strict=True))
-    scores = {
-        name: LocationScore(columns, stepped, rises, norm, row.first, row.last)
-        for name, norm in NORMS.items()
-    }
-    return scores, LocationValue(columns, stepped, row.first, row.last)
+    source = Held(np.array(records, dtype=float).reshape(len(records), -1))
+    read = {"location": read_location, "distance": read_distance}[row.loss.model]
+    plans = [Plan(row, norm) for norm in NORMS.values()]
+    *scores, value = read(source, [*plans, Plan(row, NORMS["sup"], "value")])
+    return dict(zip(NORMS, scores, strict=True)), value
 
 
 def totals(row: Row, theta: Theta, records):
@@ -123,10 +158,11 @@ def test_expansions_hold_at_every_point_of_a_box(row):
     records = row.draw(rng, 40)
     scores, value = fields(row, records)
     field = scores["sup"]
-    for _ in range(12):
+    for _ in range(24):
         one, other = row.point(rng), row.point(rng)
         low, high = np.minimum(one, other), np.maximum(one, other)
-        high = low if rng.random() < 0.3 else high
+        small = np.minimum(low + rng.integers(0, 9, len(low)), row.last)
+        high = [low, small, small, high][rng.integers(4)]
         centre, half = np.array([(low + high) / 2]), np.array([(high - low) / 2])
         wide, high_value = field.expand(centre, half), value.expand(centre, half)
         inside = [tuple(map(int, low)), tuple(map(int, high))] + [
@@ -134,9 +170,7 @@ def test_expansions_hold_at_every_point_of_a_box(row):
             for _ in range(6)
         ]
         for point in inside:
-            vector = [
-                field.total(j, k) * s.psi_step for j, (k, s) in enumerate(field._along(point))
-            ]
+            vector = field.vector(point)
             for found, expansion in ((vector, wide), ([value.score(point)], high_value)):
                 least, most = expansion.bounds(half)
                 for k, number in enumerate(found):
@@ -160,7 +194,6 @@ def test_a_line_has_one_valley_and_its_mode(row):
         assert found[mode] == min(found)
         assert found[mode::-1] == sorted(found[: mode + 1])
         assert found[mode:] == sorted(found[mode:])
-        assert field.start()[0] == field.mode()
 
 
 def test_the_mean_beyond_its_bounds_with_absent_records():
@@ -190,3 +223,78 @@ def test_no_bound_is_refused_where_it_is_needed():
     assert delta(NORMS["sup"], ROWS["quantile"].loss.body(Region.everything(1)), UNITS[1]) > 0
     with pytest.raises(IncompatibleParts, match="over"):
         _ = Location(Squared()).dim
+
+
+ACCELERATED = {
+    "quantile": ("gradient", "ranks on a line"),
+    "quantile value": ("value", "running sums on a line"),
+    "mean": ("gradient", "sums on a line"),
+    "mean value": ("value", "squares on a line"),
+    "distance": ("gradient", "l2 distances"),
+    "distance value": ("value", "l2 distances"),
+}
+
+
+def test_every_accelerator_is_compared():
+    assert {name for _, name in ACCELERATED.values()} == {each.name for each in ACCELERATORS}
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.neighbours.name}-{u.presence}")
+@pytest.mark.parametrize("case", ACCELERATED)
+def test_accelerators_give_the_scores_of_the_generic_fields(case, unit):
+    row, (weighs, name) = ROWS[case.removesuffix(" value")], ACCELERATED[case]
+    rng = np.random.default_rng(7)
+    records = row.draw(rng, 5)
+    source = Held(np.array(records, dtype=float))
+    norm = NORMS["sup"] if "line" in name else replace(NORMS["l2"], shape=RoundShape())
+    plan = Plan(row, norm, weighs, unit)
+    assert row.loss.accelerator(plan) == name
+    (fast,) = row.loss.read(source, [plan])
+    read = {"location": read_location, "distance": read_distance}[row.loss.model]
+    (generic,) = read(source, [plan])
+    assert type(fast) is not type(generic)
+    ties = 0
+    for _ in range(40):
+        point = row.point(rng)
+        found = fast.score(point[0] if "line" in name else point)
+        expected = generic.score(point)
+        if weighs == "gradient" and point in records:  # the distance of 0 to all subgradients
+            ties += 1
+            assert found <= expected + 1e-6
+        elif name == "l2 distances":
+            assert abs(found - expected) <= 1e-6
+        else:
+            assert found == expected
+    if weighs == "gradient" and case != "distance":
+        assert ties
+
+
+def test_accelerators_serve_by_what_parts_state():
+    row = ROWS["distance"]
+    assert accelerator_of([Plan(row, NORMS["l2"])]) is None  # its shape has no name
+    assert accelerator_of([Plan(row, replace(NORMS["l1"], shape=None))]) is None
+    weighted = replace(NORMS["l2"], shape=RoundShape((Fraction(1), Fraction(2))))
+    assert accelerator_of([Plan(row, weighted)]) is None
+    assert accelerator_of([Plan(ROWS["means"], NORMS["sup"])]) is None
+    assert accelerator_of([Plan(ROWS["huber"], NORMS["sup"])]) is None
+
+
+def test_one_valley_is_said_of_lines_where_it_is_proved():
+    sup = NORMS["sup"]
+    for name in ("mean", "quantile", "huber", "distance on a line"):
+        assert ROWS[name].loss.one_valley(Plan(ROWS[name], sup))
+    for name in ("mean", "quantile"):
+        assert ROWS[name].loss.one_valley(Plan(ROWS[name], sup, "value"))
+    assert not ROWS["huber"].loss.one_valley(Plan(ROWS["huber"], sup, "value"))
+    assert not ROWS["means"].loss.one_valley(Plan(ROWS["means"], sup))
+
+
+def test_distances_refuse_what_is_not_exact():
+    row = ROWS["fine distance"]
+    step = row.records.step[0]
+    with pytest.raises(IncompatibleParts, match=r"2\*\*25"):
+        row.loss.body(Region.between((Fraction(0),) * 2, (step * 2**25,) * 2))
+    with pytest.raises(IncompatibleParts, match="same step"):
+        Distance().over(ROWS["means"].records)
+    with pytest.raises(IncompatibleParts, match="unbounded domain"):
+        row.loss.values(Region.everything(2))

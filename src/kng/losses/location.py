@@ -13,8 +13,10 @@ from kng.core.errors import IncompatibleParts
 from kng.core.parts import Field, Standing
 from kng.core.protocols import Source
 from kng.core.regions import Grid, Region
+from kng.losses.accelerators import accelerator_of
+from kng.losses.fields.location_field import read_location
 from kng.losses.pointwise.function import Interval, Pointwise, Stepped
-from kng.losses.reading import ReadPlan, Weighs
+from kng.losses.reading import ReadPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +119,24 @@ class Location:
             most += high
         return Hull((Cuboid((Fraction(0),), (most,)),))
 
-    def one_valley(self, weighs: Weighs) -> bool:
-        """Tell whether the score of any records falls and then rises along a line.
+    def one_valley(self, plan: ReadPlan) -> bool:
+        """Tell whether score / Delta of any records falls and then rises along a line.
 
-        The size of a sum of psi does; a sum of rho does before it is rounded.
+        The size of a sum of psi does, and so does its ratio to Delta where that is constant or psi
+        is one line. A sum of rho does unless it is rounded, as only accelerators avoid.
         """
-        return self.dim == 1 and weighs == "gradient"
+        if self.dim != 1:
+            return False
+        if plan.weighs == "value":
+            return self.accelerator(plan) is not None
+        sides, unbound = self.pointwise.sides, Interval(None, None)
+        bounded = self.pointwise.psi(unbound, unbound).largest is not None
+        return bounded or (sides is not None and sides[0] == sides[1])
+
+    def accelerator(self, plan: ReadPlan) -> str | None:
+        """Return which accelerator reads for a plan, if one does; from public facts."""
+        found = accelerator_of([plan])
+        return None if found is None else found.name
 
     def stepped(self, region: Region) -> tuple[Stepped, ...]:
         """Return the function of each column on whole numbers, counted from the records' origin."""
@@ -136,9 +150,8 @@ class Location:
 
     def read(self, source: Source, plans: Sequence[ReadPlan]) -> Sequence[Field]:
         """Read the records once for all plans; below the charge."""
-        from kng.losses.fields.location_field import read_location
-
-        return read_location(source, plans)
+        found = accelerator_of(plans)
+        return read_location(source, plans) if found is None else found.read(source, plans)
 
     @property
     def _endless(self) -> str:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
-from math import ceil
 
 from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
@@ -15,7 +12,8 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import LineField, Norm, Sensitivity, Source
 from kng.core.sensitivity import Constant
-from kng.losses.kernels.ranks import Ranks, Wanted, read_ranks
+from kng.losses.fields.ranked_line import RankField, TiltedField
+from kng.losses.kernels.ranks import Wanted, read_ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,74 +86,6 @@ class Pinball:
 def _pinball(plan: DensityPlan) -> Pinball:
     loss: Pinball = plan.problem.loss
     return loss
-
-
-@dataclass(frozen=True, slots=True)
-class RankField:
-    """Distance of tau n to the interval of counts at theta, inside the window that was read.
-
-    With tau = p / q it is a whole number of q-ths, and is compared as such.
-    """
-
-    tau: Fraction
-    ranks: Ranks
-    _q: int = field(init=False, repr=False)
-    _target: int = field(init=False, repr=False)  # p n
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_q", self.tau.denominator)
-        object.__setattr__(self, "_target", self.tau.numerator * self.ranks.total)
-
-    @property
-    def unit(self) -> Fraction:
-        """One q-th of a record."""
-        return Fraction(1, self._q)
-
-    def mode(self) -> int:
-        """Return a lattice point whose interval of counts holds tau n."""
-        return self.ranks.first_reaching(-(-self._target // self._q))
-
-    def score(self, theta: int) -> Fraction:
-        """Return the distance of tau n to [#{x < theta}, #{x <= theta}]."""
-        return Fraction(self.multiple(theta), self._q)
-
-    def multiple(self, theta: int) -> int:
-        """Return the distance of p n to [q #{x < theta}, q #{x <= theta}]."""
-        below, upto = self.ranks.counts(theta)
-        left, right = self._q * below - self._target, self._target - self._q * upto
-        return left if left > 0 else right if right > 0 else 0
-
-    def sublevels(self, levels: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the window's points with q #{x <= theta} >= p n - level and mirrored."""
-        q, target = self._q, self._target
-        first = self.ranks.each_reaching([-((level - target) // q) for level in levels])
-        # #{x < theta} <= r is #{x < theta} < r + 1
-        last = self.ranks.each_reaching([(target + level) // q + 1 for level in levels])
-        return list(zip(first, last, strict=True))
-
-
-class TiltedField:
-    """The summed loss itself, from the distinct records and their running sums."""
-
-    __slots__ = ("_counts", "_sums", "_values", "ranks", "tau")
-
-    def __init__(self, tau: Fraction, ranks: Ranks) -> None:
-        self.tau, self.ranks = tau, ranks
-        sizes = [b - a for a, b in zip([ranks.before, *ranks.upto], ranks.upto, strict=False)]
-        self._values = ranks.values
-        self._counts = [0, *ranks.upto]
-        self._sums = [0, *accumulate(v * c for v, c in zip(ranks.values, sizes, strict=True))]
-
-    def mode(self) -> int:
-        """Return a sample quantile, where the loss is least."""
-        return self.ranks.first_reaching(ceil(self.tau * self.ranks.total))
-
-    def score(self, theta: int) -> Fraction:
-        """Return tau * sum (x - theta)_+ + (1 - tau) * sum (theta - x)_+."""
-        i = bisect_right(self._values, theta)
-        below = theta * self._counts[i] - self._sums[i]
-        above = (self._sums[-1] - self._sums[i]) - theta * (self._counts[-1] - self._counts[i])
-        return self.tau * above + (1 - self.tau) * below
 
 
 __all__ = ["Pinball", "RankField", "TiltedField"]

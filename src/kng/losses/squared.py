@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
 
 from kng.core.encoding import Encoding
 from kng.core.plan import DensityPlan, NoisePlan
@@ -13,6 +12,7 @@ from kng.core.privacy import AddRemove, Neighbours, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.protocols import LineField, Norm, Point, Sensitivity, Source
 from kng.core.sensitivity import Constant, Varying
+from kng.losses.fields.moment_line import DistanceField, ParabolaField
 from kng.losses.kernels.moments import Moments
 
 
@@ -103,41 +103,4 @@ class Squared:
         return tuple(a + h * s / neighbours.n for a, h, s in zip(low, steps, total, strict=True))
 
 
-def _nearest(total: int, n: int) -> int:
-    """Return the whole number nearest to total / n, 0 without records."""
-    return floor(Fraction(2 * total + n, 2 * n)) if n else 0
-
-
-@dataclass(frozen=True, slots=True)
-class DistanceField:
-    """|n theta - sum x|: the gradient's size, zero at the mean."""
-
-    n: int
-    total: int
-    plan: DensityPlan
-
-    def mode(self) -> int:
-        """Return the whole step beside the mean with the smaller normalised score."""
-        below = self.total // self.n if self.n else 0
-        return min((below, below + 1), key=lambda t: self.plan.exponent((t,), self.score(t)))
-
-    def score(self, theta: int) -> Fraction:
-        """Return the size of the gradient at theta."""
-        return Fraction(abs(self.n * theta - self.total))
-
-
-@dataclass(frozen=True, slots=True)
-class ParabolaField:
-    """sum (x - theta)^2 / 2: the loss itself."""
-
-    n: int
-    total: int
-    squares: int
-
-    def mode(self) -> int:
-        """Return the whole step nearest to the mean."""
-        return _nearest(self.total, self.n)
-
-    def score(self, theta: int) -> Fraction:
-        """Return the summed loss at theta."""
-        return Fraction(self.n * theta * theta - 2 * theta * self.total + self.squares, 2)
+__all__ = ["DistanceField", "ParabolaField", "Squared"]

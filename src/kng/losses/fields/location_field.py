@@ -66,9 +66,14 @@ class LocationScore:
     def score(self, theta: Point | int) -> Fraction:
         """Return the norm of the sum at one lattice point, exactly."""
         point = (theta,) if isinstance(theta, int) else theta
-        return self.norm.value(
-            [self.total(j, k) * s.psi_step for j, (k, s) in enumerate(self._along(point))]
-        )
+        return self.norm.value(self.vector(point))
+
+    def vector(self, point: Point) -> list[Fraction]:
+        """Return the sum at one lattice point."""
+        return [
+            self.total(j, k) * s.psi_step
+            for j, (k, s) in enumerate(zip(point, self.stepped, strict=True))
+        ]
 
     def total(self, j: int, k: int) -> int:
         """Return the sum of psi of one column, in whole steps; it does not fall as k grows."""
@@ -114,9 +119,6 @@ class LocationScore:
             low, high = (low, middle) if self.total(j, middle) >= 0 else (middle + 1, high)
         before = max(low - 1, self.first[j])
         return min((low, before), key=lambda k: abs(self.total(j, k)))
-
-    def _along(self, point: Point) -> list[tuple[int, Stepped]]:
-        return list(zip(point, self.stepped, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

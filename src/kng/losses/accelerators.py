@@ -1,0 +1,138 @@
+"""Compiled or closed-form ways to read some losses, each for one cell of the product.
+
+An accelerator stands behind `read` of a loss and is never the definition of what a loss may be: the
+generic fields give the same scores, which a test compares. Whether one serves is decided by public
+facts that parts state by name: the model, the pointwise function, the shape of the norm, what is
+weighed, the number of coordinates and the kind of domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from kng.core.parts import Walled
+from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit
+from kng.core.protocols import EVERY, Source
+from kng.core.shapes import RoundShape
+from kng.losses.fields.distances import Distances, Rows
+from kng.losses.fields.moment_line import DistanceField, ParabolaField
+from kng.losses.fields.ranked_line import RankField, TiltedField
+from kng.losses.kernels.moments import Moments
+from kng.losses.kernels.ranks import Wanted, read_ranks
+from kng.losses.pointwise.pinball import Pinball
+from kng.losses.pointwise.squared import Squared
+from kng.losses.reading import ReadPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """A way to read one cell: when it serves a plan, and how it reads for several."""
+
+    name: str
+    serves: Callable[[ReadPlan], bool]
+    read: Callable[[Source, Sequence[ReadPlan]], Sequence[Any]]
+
+
+def accelerator_of(plans: Sequence[ReadPlan]) -> Accelerator | None:
+    """Return the first accelerator that serves all plans, or None."""
+    for each in ACCELERATORS:
+        if all(each.serves(plan) for plan in plans):
+            return each
+    return None
+
+
+def _on_a_line(plan: ReadPlan, function: type) -> bool:
+    loss = plan.problem.loss
+    return (
+        loss.model == "location"
+        and isinstance(loss.pointwise, function)
+        and plan.domain.dim == 1
+        and (plan.weighs == "value" or plan.problem.norm.value((Fraction(1),)) == 1)
+    )
+
+
+def _ranks_serve(plan: ReadPlan) -> bool:
+    return plan.weighs == "gradient" and _on_a_line(plan, Pinball)
+
+
+def _tilts_serve(plan: ReadPlan) -> bool:
+    return plan.weighs == "value" and _on_a_line(plan, Pinball)
+
+
+def _sums_serve(plan: ReadPlan) -> bool:
+    return plan.weighs == "gradient" and _on_a_line(plan, Squared)
+
+
+def _squares_serve(plan: ReadPlan) -> bool:
+    return plan.weighs == "value" and _on_a_line(plan, Squared)
+
+
+def _distances_serve(plan: ReadPlan) -> bool:
+    """Tell whether distances are measured in the l2 norm, over points between planes."""
+    return (
+        plan.problem.loss.model == "distance"
+        and (plan.weighs == "value" or plan.problem.norm.shape == RoundShape())
+        and isinstance(plan.domain, Walled)
+    )
+
+
+def _relation(unit: PrivacyUnit) -> Neighbours:
+    """Return what is public of the number of records; where some may be absent, nothing is."""
+    return unit.neighbours if unit.presence == "always" else AddRemove()
+
+
+def _read_ranks(source: Source, plans: Sequence[ReadPlan]) -> list[RankField]:
+    """Read the ranks that carry weight, for each plan's quantile."""
+    levels = [plan.problem.loss.pointwise.tau for plan in plans]
+    reaches = [plan.score_at(plan.domain.first, Fraction(plan.depth)) for plan in plans]
+    wanted = [Wanted(level, reach) for level, reach in zip(levels, reaches, strict=True)]
+    domain, relation = plans[0].domain, _relation(plans[0].problem.unit)
+    ranks = read_ranks(source, relation, domain.first[0], domain.last[0], wanted)
+    return [RankField(tau, counts) for tau, counts in zip(levels, ranks, strict=True)]
+
+
+def _read_tilts(source: Source, plans: Sequence[ReadPlan]) -> list[TiltedField]:
+    """Read every record: the value of the loss needs them all."""
+    loss, relation = plans[0].problem.loss, _relation(plans[0].problem.unit)
+    everywhere = Wanted(Fraction(1, 2), Fraction(2**62))
+    ranks = read_ranks(source, relation, 0, loss.encoding.last[0], [everywhere])[0]
+    return [
+        TiltedField(plan.problem.loss.pointwise.tau, ranks, plan.grid.step[0]) for plan in plans
+    ]
+
+
+def _read_sums(source: Source, plans: Sequence[ReadPlan]) -> list[DistanceField]:
+    """Read the number of records and their sum."""
+    found = source.reduce(Moments())
+    return [DistanceField(found.n, found.sums[0], plan, plan.grid.step[0]) for plan in plans]
+
+
+def _read_squares(source: Source, plans: Sequence[ReadPlan]) -> list[ParabolaField]:
+    """Read the number of records, their sum and their sum of squares."""
+    found = source.reduce(Moments())
+    return [
+        ParabolaField(found.n, found.sums[0], found.squares[0], plan.grid.step[0]) for plan in plans
+    ]
+
+
+def _read_distances(source: Source, plans: Sequence[ReadPlan]) -> list[Distances]:
+    """Keep the records as they are."""
+    rows = source.collect(Rows(), EVERY)
+    return [
+        Distances(rows, "gradient")
+        if plan.weighs == "gradient"
+        else Distances(rows, "value", plan.grid.step[0])
+        for plan in plans
+    ]
+
+
+ACCELERATORS = (
+    Accelerator("ranks on a line", _ranks_serve, _read_ranks),
+    Accelerator("running sums on a line", _tilts_serve, _read_tilts),
+    Accelerator("sums on a line", _sums_serve, _read_sums),
+    Accelerator("squares on a line", _squares_serve, _read_squares),
+    Accelerator("l2 distances", _distances_serve, _read_distances),
+)

@@ -1,0 +1,142 @@
+"""The distance to a point, whose minimiser is the geometric median."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import floor, sqrt
+from typing import ClassVar
+
+from kng.core.bodies import Body, Cuboid, Hull, Round
+from kng.core.encoding import Encoding
+from kng.core.errors import IncompatibleParts
+from kng.core.parts import Field, Standing
+from kng.core.protocols import Source
+from kng.core.regions import Grid, Region
+from kng.losses.accelerators import accelerator_of
+from kng.losses.fields.distance_field import read_distance
+from kng.losses.fields.distances import STEPS
+from kng.losses.reading import ReadPlan
+
+_MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """The Euclidean distance of a record to theta; minimised by the geometric median.
+
+        score = (theta - x) / ||theta - x||,   0 where theta = x;      value = ||theta - x||
+
+    In the l2 norm the score is the distance of 0 to the sum of all subgradients: at theta = x they
+    are the whole unit ball.
+
+    Paper    Section 4.4, with a score at every lattice point; docs/paper-map.md.
+    Privacy  Scores lie in the unit ball, whatever the records and theta are.
+             docs/proofs/losses/distance.md.
+    Cost     One pass; the records are kept.
+    """
+
+    records: Encoding | None = None
+    model: ClassVar[str] = "distance"
+    standing: ClassVar[Standing] = Standing.PROVED
+    noun: ClassVar[str] = "columns"
+    remedy: ClassVar[str] = "fewer"
+    slow_from: ClassVar[int] = 5
+
+    def over(self, records: Encoding) -> Distance:
+        """Return the loss of records with these public bounds and steps, which must be alike."""
+        if len(records) > _MOST:
+            raise IncompatibleParts(
+                f"Distances are exact in up to {_MOST} columns, these are {len(records)}. "
+                "Use fewer."
+            )
+        if len(set(records.step)) > 1:
+            raise IncompatibleParts(
+                "losses.Distance needs records with the same step in every column. "
+                "Give one granularity."
+            )
+        bound = replace(self, records=records)
+        bound._refuse_far(Region.between(*_reach(records)))
+        return bound
+
+    @property
+    def encoding(self) -> Encoding:
+        """The records' bounds and steps."""
+        if self.records is None:
+            raise IncompatibleParts(
+                "losses.Distance knows no bounds of records. Use Distance().over(records)."
+            )
+        return self.records
+
+    @property
+    def dim(self) -> int:
+        """One coordinate for each column."""
+        return len(self.encoding)
+
+    @property
+    def grid(self) -> Grid:
+        """Theta lives on the records' lattice, within their bounds or beyond."""
+        return Grid(self.encoding.bounds.low, self.encoding.step)
+
+    def body(self, region: Region) -> Body:
+        """Return the unit ball."""
+        self._refuse_far(region)
+        return Round(Fraction(1), self.dim)
+
+    def smallest(self, region: Region) -> Body:
+        """Return the unit ball."""
+        return self.body(region)
+
+    def values(self, region: Region) -> Body:
+        """Return what holds the distance in whole steps, rounded down as it is computed."""
+        self._refuse_far(region)
+        steps = [reach / self.encoding.step[0] for reach in self._apart(region)]
+        square = floor(sum((v * v for v in steps), Fraction(0)))
+        most = floor(sqrt(square)) * self.encoding.step[0]
+        return Hull((Cuboid((Fraction(0),), (most,)),))
+
+    def one_valley(self, plan: ReadPlan) -> bool:
+        """Tell whether the score of any records falls and then rises along a line."""
+        return self.dim == 1 and plan.weighs == "gradient"
+
+    def accelerator(self, plan: ReadPlan) -> str | None:
+        """Return which accelerator reads for a plan, if one does; from public facts."""
+        found = accelerator_of([plan])
+        return None if found is None else found.name
+
+    def prepare_covers(self) -> None:
+        """Load what the accelerator's covers need, before anything is charged."""
+        from kng.losses.enclosures.smooth_cover import load_smooth
+
+        load_smooth()
+
+    def read(self, source: Source, plans: Sequence[ReadPlan]) -> Sequence[Field]:
+        """Read the records once for all plans; below the charge."""
+        found = accelerator_of(plans)
+        return read_distance(source, plans) if found is None else found.read(source, plans)
+
+    def _apart(self, region: Region) -> list[Fraction]:
+        """Return how far theta and a record can lie apart in each coordinate."""
+        if region.low is None or region.high is None:
+            raise IncompatibleParts(
+                "The values of losses.Distance have no bound on an unbounded domain. "
+                "Use a bounded one, such as domains.Box."
+            )
+        low, high = _reach(self.encoding)
+        return [
+            max(b - x, y - a) for a, b, x, y in zip(region.low, region.high, low, high, strict=True)
+        ]
+
+    def _refuse_far(self, region: Region) -> None:
+        if region.bounded and max(self._apart(region)) >= STEPS * self.encoding.step[0]:
+            raise IncompatibleParts(
+                "Distances are exact up to 2**25 steps along each column; give a larger "
+                "granularity, or a smaller domain."
+            )
+
+
+def _reach(records: Encoding) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """Return the corners of what records reach."""
+    low = records.bounds.low
+    return low, tuple(a + h * k for a, h, k in zip(low, records.step, records.last, strict=True))

@@ -1,0 +1,199 @@
+"""Records as points, for any norm: sums of truncated unit vectors, and bounds over boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from kng.core.parts import Array, Expansion, Norm, Point
+from kng.core.protocols import EVERY, Source
+from kng.losses.fields.distances import UNIT, Distances, Rows
+from kng.losses.fields.location_field import ends
+from kng.losses.reading import ReadPlan
+
+# Records whose temporaries stay in the processor's cache.
+_BLOCK = 2**14
+# What truncating a unit vector to steps of 2**-25, and rounding it and its sums, may move.
+_FUZZ = 2.0**-24
+# Half of sqrt(4/3), the largest second derivative of x / |x| at |x| = 1, and its rounding.
+_SECOND = 0.5774
+_ROUNDING = 1 + 2.0**-40
+
+
+def read_distance(source: Source, plans: Sequence[ReadPlan]) -> list[DistanceScore | DistanceValue]:
+    """Collect the records once, and return a field for each plan."""
+    rows = source.collect(Rows(), EVERY)
+    found: list[DistanceScore | DistanceValue] = []
+    for plan in plans:
+        if plan.weighs == "value":
+            found.append(DistanceValue(rows, plan.grid.step[0]))
+        else:
+            found.append(DistanceScore(rows, plan.problem.norm))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceScore:
+    """The norm of the sum of unit vectors, each truncated; records at theta count 0.
+
+    On a line it is a sum of signs, which has one valley; a bare number is a point there.
+    """
+
+    rows: Array
+    norm: Norm
+
+    def score(self, theta: Point | int) -> Fraction:
+        """Return the norm of the sum at one lattice point, exactly."""
+        point = (theta,) if isinstance(theta, int) else theta
+        return self.norm.value(self.vector(point))
+
+    def vector(self, point: Point) -> list[Fraction]:
+        """Return the sum at one lattice point."""
+        return [Fraction(v, UNIT) for v in self.total(point)]
+
+    def total(self, point: Point) -> list[int]:
+        """Return the sum of truncated unit vectors in steps of 2**-25."""
+        centre = np.array([float(k) for k in point])
+        total = np.zeros(len(point))
+        for at in range(0, len(self.rows), _BLOCK):
+            away = centre - self.rows[at : at + _BLOCK]
+            root = np.sqrt((away * away).sum(axis=1))
+            apart = root > 0
+            total = total + np.trunc(away[apart] / root[apart, None] * UNIT).sum(axis=0)
+        return [int(v) for v in total]
+
+    def expand(self, centre: Array, half: Array) -> Expansion:
+        """Sum first-order expansions of far records, and intervals of the others."""
+        boxes, dim = centre.shape
+        value, out = np.zeros((boxes, dim)), np.zeros((boxes, dim))
+        slope = np.zeros((boxes, dim, dim))
+        for i in range(boxes):
+            low, high = _corners(centre[i], half[i])
+            if (low == high).all():  # what is computed at the point itself
+                value[i] = np.array(self.total(tuple(int(v) for v in low))) / UNIT
+                continue
+            out[i] = len(self.rows) * np.sqrt(dim) * _FUZZ
+            for at in range(0, len(self.rows), _BLOCK):
+                self._add(
+                    self.rows[at : at + _BLOCK], centre[i], low, high, value[i], slope[i], out[i]
+                )
+        return Expansion(value, slope, out)
+
+    def _add(  # noqa: PLR0917
+        self,
+        rows: Array,
+        centre: Array,
+        low: Array,
+        high: Array,
+        value: Array,
+        slope: Array,
+        out: Array,
+    ) -> None:
+        """Add what some records give in a box between two corners."""
+        away = centre - rows
+        root = np.sqrt((away * away).sum(axis=1))
+        reach = np.maximum(centre - low, high - centre)
+        radius = np.sqrt((reach * reach).sum()) * _ROUNDING
+        least, most = _intervals(low - rows, high - rows)
+        wide = (most - least) / 2
+        gap = root - radius
+        left = np.full(len(rows), np.inf)
+        far = root >= 2 * radius
+        left[far] = _SECOND * _ROUNDING * radius**2 / gap[far] ** 2
+        far = left < wide.max(axis=1) / 2
+        value += (least + most)[~far].sum(axis=0) / 2
+        out += wide[~far].sum(axis=0) + left[far].sum()
+        unit = away[far] / root[far, None]
+        value += unit.sum(axis=0)
+        slope += np.diag(np.full(len(value), (1 / root[far]).sum()))
+        slope -= (unit / root[far, None]).T @ unit
+
+    def start(self) -> Array:
+        """Return about the geometric median."""
+        return _start(self.rows)
+
+    def mode(self) -> int:
+        """Return a point of a line with the least score.
+
+        The sum of signs is not above 0 before the medians and not below 0 after them, and the same
+        everywhere between them.
+        """
+        column = np.sort(self.rows[:, 0])
+        medians = {int(v) for v in column[(len(column) - 1) // 2 : len(column) // 2 + 1]}
+        beside = sorted({m + k for m in medians for k in (-1, 0, 1)}) or [0]
+        return min(beside, key=self.score)
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceValue:
+    """The sum of distances, each rounded down to whole steps."""
+
+    rows: Array
+    step: Fraction
+
+    def score(self, theta: Point | int) -> Fraction:
+        """Return the summed distances at one lattice point, exactly."""
+        point = (theta,) if isinstance(theta, int) else theta
+        return Distances(self.rows, "value", self.step).score(point)
+
+    def expand(self, centre: Array, half: Array) -> Expansion:
+        """Sum tangents, above which a distance r rises by at most radius^2 / 2 (r - radius)."""
+        boxes, dim = centre.shape
+        value, out, slope = np.zeros((boxes, 1)), np.zeros((boxes, 1)), np.zeros((boxes, 1, dim))
+        for i in range(boxes):
+            low, high = _corners(centre[i], half[i])
+            if (low == high).all():
+                value[i] = float(self.score(tuple(int(v) for v in low)) / self.step)
+                continue
+            reach = np.maximum(centre[i] - low, high - centre[i])
+            radius = np.sqrt((reach * reach).sum()) * _ROUNDING
+            for at in range(0, len(self.rows), _BLOCK):
+                away = centre[i] - self.rows[at : at + _BLOCK]
+                root = np.sqrt((away * away).sum(axis=1))
+                near = np.maximum(root, 1e-300)
+                slope[i, 0] += (away / near[:, None]).sum(axis=0)
+                rise = np.full(len(root), 2 * radius)
+                far = root > radius * (1 + 2.0**-20)
+                rise[far] = np.minimum(rise[far], radius**2 / (2 * (root[far] - radius)))
+                value[i] += (root + rise / 2 - 0.5).sum()
+                out[i] += (rise / 2 + 0.5).sum() * _ROUNDING + 2.0**-30 * len(root)
+                out[i] += 2.0**-44 * (root.sum() + len(root) * radius)
+        step = float(self.step)
+        return Expansion(value * step, slope * step, out * step + 2.0**-50 * np.abs(value * step))
+
+    def start(self) -> Array:
+        """Return about the geometric median."""
+        return _start(self.rows)
+
+
+def _corners(centre: Array, half: Array) -> tuple[Array, Array]:
+    """Return the first and the last lattice point of a box."""
+    sides = [ends(c, h) for c, h in zip(centre.tolist(), half.tolist(), strict=True)]
+    return np.array([float(a) for a, _ in sides]), np.array([float(b) for _, b in sides])
+
+
+def _intervals(low: Array, high: Array) -> tuple[Array, Array]:
+    """Return the least and the largest coordinates of unit vectors a / |a|, low <= a <= high.
+
+    a_j / |a| grows with a_j, and falls in size as the size of any other coordinate grows.
+    """
+    least = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high))) ** 2
+    most = np.maximum(np.abs(low), np.abs(high)) ** 2
+    near = least.sum(axis=1, keepdims=True) - least  # of the other coordinates
+    far = most.sum(axis=1, keepdims=True) - most
+    return _unit(low, np.where(low > 0, far, near)), _unit(high, np.where(high > 0, near, far))
+
+
+def _unit(a: Array, others: Array) -> Array:
+    """Return a / sqrt(a^2 + others), 0 where both are."""
+    root = np.sqrt(a * a + others)
+    return np.divide(a, root, out=np.zeros_like(a), where=root > 0)
+
+
+def _start(rows: Array) -> Array:
+    if not len(rows):
+        return np.zeros(rows.shape[1])
+    return Distances(rows, "gradient").guess(max(1, len(rows) // 4096))
