@@ -56,8 +56,8 @@ class Exponential:
             )
         if not isinstance(problem.domain, BoxDomain):
             raise IncompatibleParts(
-                "Exponential needs a bounded domain, because a loss is bounded only there. "
-                "Use domains.Box."
+                "Exponential needs the lattice points of a bounded domain, because a loss is "
+                "bounded only there. Use domains.LatticeBox."
             )
         inside = all(
             first >= 0 and last <= most
@@ -68,7 +68,7 @@ class Exponential:
         if not inside:
             raise IncompatibleParts(
                 "Exponential bounds the loss between the bounds of a record only; the domain "
-                "reaches beyond them. Use a Box inside the lattice of the records."
+                "reaches beyond them. Use a LatticeBox inside the lattice of the records."
             )
         sensitivity = problem.loss.value_sensitivity(problem.records, problem.unit.neighbours)
         return DensityPlan(problem, epsilon, self.name, "value", sensitivity)

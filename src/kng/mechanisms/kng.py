@@ -55,9 +55,15 @@ class KNG:
                 f"KNG needs a loss with a gradient; {type(problem.loss).__name__} offers none."
             )
         if not isinstance(problem.domain, BoxDomain):
+            domain = problem.domain
+            reason = (
+                "it is not a set of them"
+                if domain.proper
+                else ("on it a density may not have a finite integral")
+            )
             raise IncompatibleParts(
-                f"KNG needs a bounded domain; on {type(problem.domain).__name__} its density may "
-                "not have a finite integral. Use domains.Box, or KNorm for a mean."
+                f"KNG needs the lattice points of a bounded domain, got {domain!r}: {reason}. "
+                "Use domains.LatticeBox, or KNorm for a mean."
             )
         if problem.domain.dim == 1 and problem.norm.value((Fraction(1),)) != 1:
             raise IncompatibleParts(
