@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from kng.core.compiled import load
-from kng.data.columns import divide_columns, scale_columns
+from kng.data.column_steps import divide_columns, scale_columns
 from kng.losses.enclosures.plane_cover import load_planes
 from kng.losses.enclosures.smooth_cover import load_smooth
 from kng.losses.kernels.gram import load_products

@@ -15,7 +15,7 @@ from kng.core.version import __version__
 
 if TYPE_CHECKING:
     from kng.core.errors import KngError
-    from kng.core.released import Release
+    from kng.core.release import Release
     from kng.estimators import geometric_median, mean, median, quantile
     from kng.estimators.huber import HuberRegressor
     from kng.estimators.linear import LinearRegression
@@ -33,7 +33,7 @@ _HOMES = {
     "LinearRegression": "kng.estimators.linear",
     "ObjectivePerturbation": "kng.mechanisms",
     "QuantileRegressor": "kng.estimators.quantile_regression",
-    "Release": "kng.core.released",
+    "Release": "kng.core.release",
     "geometric_median": "kng.estimators",
     "mean": "kng.estimators",
     "median": "kng.estimators",

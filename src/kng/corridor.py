@@ -36,7 +36,7 @@ from kng.core.protocols import (
     Source,
 )
 from kng.core.regression import AdaptivePlan, CoefficientPlan, FitPlan, PerturbedPlan, Plan
-from kng.core.released import Fact, Release
+from kng.core.release import Fact, Release
 from kng.core.version import __version__
 from kng.samplers.exact.line import Order
 from kng.samplers.exact.noise import Noise

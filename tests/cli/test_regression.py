@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import kng
-from kng.core.released import Release
+from kng.core.release import Release
 from kng.data import CsvSource
 from kng.estimators.files import fit_file
 

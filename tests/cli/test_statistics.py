@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from kng.core.released import Release
+from kng.core.release import Release
 
 AGE = ("--column", "age", "--bounds", "0:120")
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kng.core.privacy import Guarantee
-from kng.core.released import Release
+from kng.core.release import Release
 
 RECEIPTS = json.loads(Path(__file__).with_name("receipts_0_1.json").read_text(encoding="utf-8"))
 

@@ -11,7 +11,7 @@ import pytest
 
 from kng.core.errors import LedgerError, SpecError
 from kng.ledger import Ledger, database, rows
-from kng.ledger.chain import GENESIS, Link
+from kng.ledger.hash_chain import GENESIS, Link
 from kng.ledger.headfile import Head, HeadFile
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from kng.core.released import Release
+    from kng.core.release import Release
     from kng.ledger import Ledger
 
     Records = list[dict[str, str]]

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from kng.core.errors import KngError, PrivateZoneError, SpecError
-from kng.core.released import Release
+from kng.core.release import Release
 from kng.ledger import Ledger
 from kng.ledger.amounts import tell
 

@@ -28,7 +28,7 @@ def prepare(encoding: Encoding) -> None:
     """Load what turns records into integers; called before anything is charged."""
     if len(encoding) > 1:
         from kng.core.compiled import load
-        from kng.data.columns import divide_columns, scale_columns
+        from kng.data.column_steps import divide_columns, scale_columns
 
         load(divide_columns, scale_columns)
 
@@ -61,7 +61,7 @@ class Ingest:
             self._column(blocks[0][:, 0], out[:, 0])
             return out
         # Loaded by `prepare`.
-        from kng.data.columns import divide_columns, scale_columns
+        from kng.data.column_steps import divide_columns, scale_columns
 
         at, columns = 0, out.T
         for block in blocks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kng.core.compiled import compiled
-from kng.data.columns import whole
+from kng.data.column_steps import whole
 
 # A column, which may be read-only; low, step or its inverse, last, default.
 _NUMBERS = ", f8, f8, f8, f8)"

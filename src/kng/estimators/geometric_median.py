@@ -11,7 +11,7 @@ from kng.core.errors import SpecError
 from kng.core.exact import listed, positive, show
 from kng.core.lattice import power_of_two_below
 from kng.core.problem import Problem
-from kng.core.released import Release
+from kng.core.release import Release
 from kng.corridor import Answer, Stage, certified, release
 from kng.data import file_of, header_of, open_source
 from kng.domains import LatticeBox

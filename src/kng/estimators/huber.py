@@ -15,13 +15,11 @@ from kng.core.exact import exact, positive, show
 from kng.core.lattice import Lattice, power_of_two_below
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
-from kng.core.released import Fact
+from kng.core.release import Fact
 from kng.corridor import Answer, Stage, certified, release
 from kng.domains import LatticeBox
-from kng.estimators.columns import Columns, Look, Opening
 from kng.estimators.fit import Fit
-from kng.estimators.regression import (
-    PrivateRegressor,
+from kng.estimators.public_numbers import (
     centre_of,
     encoded,
     norm_of,
@@ -29,8 +27,10 @@ from kng.estimators.regression import (
     response_bounds,
     response_range,
 )
+from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import Request, details, one_of
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
+from kng.estimators.table_columns import Columns, Look, Opening
 from kng.losses import HuberPlane
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.mechanisms.scaled import Bent

@@ -19,7 +19,7 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.protocols import Point
 from kng.core.regression import Plan
-from kng.core.released import Release
+from kng.core.release import Release
 from kng.corridor import Answer, Stage, certified, release
 from kng.data import open_source
 from kng.domains import LatticeBox

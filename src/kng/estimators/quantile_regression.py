@@ -19,18 +19,13 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.protocols import Domain, Norm, Point
 from kng.core.regions import Grid
-from kng.core.released import Fact
+from kng.core.release import Fact
 from kng.corridor import Answer, Stage, certified, release
 from kng.domains import Box, Uncrossed
-from kng.estimators.columns import Columns, Look
-from kng.estimators.regression import (
-    PrivateRegressor,
-    encoded,
-    resolved,
-    response_bounds,
-    response_range,
-)
+from kng.estimators.public_numbers import encoded, resolved, response_bounds, response_range
+from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import details, one_of
+from kng.estimators.table_columns import Columns, Look
 from kng.losses import QuantilePlane
 from kng.mechanisms import KNG, Exponential
 from kng.norms import InterceptSup, LInf

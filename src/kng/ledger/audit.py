@@ -9,7 +9,7 @@ from kng.core.errors import KngError, LedgerError
 from kng.ledger import entries, rows, schema
 from kng.ledger.account import Account, accept
 from kng.ledger.amounts import tell
-from kng.ledger.chain import GENESIS, Link
+from kng.ledger.hash_chain import GENESIS, Link
 
 
 def audit(db: sqlite3.Connection) -> None:

@@ -9,8 +9,8 @@ from fractions import Fraction
 from kng.core.errors import LedgerError
 from kng.ledger.account import Account
 from kng.ledger.amounts import tell, units
-from kng.ledger.chain import GENESIS, Kind, Link
 from kng.ledger.entries import ChargeBody, Entry, State, legible, read_release
+from kng.ledger.hash_chain import GENESIS, Kind, Link
 from kng.ledger.headfile import Head
 
 

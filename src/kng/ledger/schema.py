@@ -13,7 +13,7 @@ from contextlib import closing
 from functools import cache
 
 from kng.ledger.account import RELATIONS
-from kng.ledger.chain import GENESIS
+from kng.ledger.hash_chain import GENESIS
 
 APPLICATION_ID = int.from_bytes(b"kng$", "big")
 VERSION = 2

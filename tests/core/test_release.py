@@ -21,7 +21,7 @@ from kng.core.bounds import Bounds
 from kng.core.errors import SpecError
 from kng.core.lattice import Lattice
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
-from kng.core.released import Release
+from kng.core.release import Release
 
 POSITIVE = st.fractions(min_value=F(1, 10**6), max_value=10**6)
 WORDS = st.text(max_size=12)
