@@ -19,8 +19,9 @@ from kng.domains import LatticeBox, Whole
 from kng.losses import Pinball
 from kng.mechanisms import KNG
 from kng.norms import LInf
-from kng.reproduce import errata as module
-from kng.reproduce.errata import errata, markdown, told
+from kng.reproduce import privacy_errata as module
+from kng.reproduce.errata import errata
+from kng.reproduce.erratum import markdown, told
 from kng.reproduce.witness import diamond, line_loss, mass, middles, plane_loss, step_loss
 
 

@@ -106,7 +106,7 @@ def theorem(**options: Any) -> None:
 def errata(**options: Any) -> None:
     """Every departure from the paper, each with a witness that is computed."""
     from kng.reproduce.errata import errata as departures
-    from kng.reproduce.errata import markdown, told
+    from kng.reproduce.erratum import markdown, told
     from kng.reproduce.summary import write_csv
 
     folder, seed = _folder(options["out"]), _whole("--seed", options["seed"], 0)

@@ -10,7 +10,10 @@ import kng
 
 # What experiments are made of, without the files that only show what they found.
 _LAYERS = ("core", "losses", "norms", "bases", "domains", "mechanisms", "samplers", "reproduce")
-_SHOWING = ("reproduce/picture.py", "reproduce/summary.py", "reproduce/errata.py")
+_SHOWING = tuple(
+    f"reproduce/{name}.py"
+    for name in ("picture", "summary", "errata", "erratum", "privacy_errata", "claim_errata")
+)
 
 
 @cache

@@ -1,0 +1,125 @@
+"""A release as JSON: the format of receipts that programs read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kng.core.bounds import Bounds
+from kng.core.errors import SpecError
+from kng.core.lattice import AffineMap, Lattice
+from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
+
+if TYPE_CHECKING:
+    from kng.core.release import Release
+
+_FORMAT = "kng-release-1"
+
+
+def written(release: Release, indent: int | None) -> str:
+    """Write a release as JSON; exact numbers are strings such as "1/10"."""
+    return json.dumps(
+        {
+            "format": _FORMAT,
+            "statistic": release.statistic,
+            "value": np.asarray(release.value).tolist(),
+            **({"also": release.also} if release.also else {}),
+            "integers": list(release.integers),
+            "lattice": {
+                "origin": _texts(release.lattice.origin),
+                "step": _texts(release.lattice.step),
+                "last": list(release.lattice.last),
+            },
+            "units": None
+            if release.units is None
+            else {
+                "matrix": [_texts(row) for row in release.units.matrix],
+                "offset": _texts(release.units.offset),
+            },
+            "epsilon": str(release.event.epsilon),
+            "loss_range": str(release.event.width),
+            "guarantee": release.guarantee.value,
+            "mechanism": release.mechanism,
+            "sampler": release.sampler,
+            "neighbours": release.neighbours,
+            "records_per_person": release.event.records_per_person,
+            "bounds": {
+                "low": _texts(release.bounds.low),
+                "high": _texts(release.bounds.high),
+                "columns": release.bounds.columns,
+            },
+            "assumptions": [assumption.value for assumption in release.assumptions],
+            "details": dict(release.details),
+            "version": release.version,
+        },
+        indent=indent,
+    )
+
+
+def fields(text: str) -> dict[str, Any]:
+    """Read the fields of a release; anything but one raises an error of some kind."""
+    raw = json.loads(text)
+    if raw["format"] != _FORMAT:
+        raise SpecError(f"unknown release format {raw['format']!r}; expected {_FORMAT!r}.")
+    columns, units = raw["bounds"]["columns"], raw["units"]
+    texts = ("statistic", "mechanism", "sampler", "neighbours", "version")
+    named = [raw[name] for name in texts] + list(columns or [])
+    facts = {
+        label: tuple(fact) if isinstance(fact, list) else fact
+        for label, fact in raw["details"].items()
+    }
+    for fact in facts.values():
+        named += fact if isinstance(fact, tuple) else [fact]
+    if not all(isinstance(text, str) for text in [*named, *facts]):
+        raise SpecError("this release holds something other than text where text belongs.")
+    return {
+        "statistic": raw["statistic"],
+        "integers": _wholes(raw["integers"]),
+        "lattice": Lattice(
+            _fractions(raw["lattice"]["origin"]),
+            _fractions(raw["lattice"]["step"]),
+            _wholes(raw["lattice"]["last"]),
+        ),
+        "scalar": not isinstance(raw["value"], list),
+        "event": PrivacyEvent(
+            epsilon=Fraction(raw["epsilon"]),
+            width=Fraction(raw["loss_range"]),
+            mechanism=raw["mechanism"],
+            neighbours=raw["neighbours"],
+            records_per_person=_wholes([raw["records_per_person"]])[0],
+            guarantee=Guarantee(raw["guarantee"]),
+        ),
+        "sampler": raw["sampler"],
+        "bounds": Bounds(
+            _fractions(raw["bounds"]["low"]),
+            _fractions(raw["bounds"]["high"]),
+            None if columns is None else tuple(columns),
+        ),
+        "assumptions": tuple(Assumption(item) for item in raw["assumptions"]),
+        "details": facts,
+        "version": raw["version"],
+        "units": None
+        if units is None
+        else AffineMap(
+            tuple(_fractions(row) for row in units["matrix"]), _fractions(units["offset"])
+        ),
+    }
+
+
+def _wholes(numbers: Sequence[Any]) -> tuple[int, ...]:
+    """Return whole numbers as they are; anything else would be cut to one."""
+    if not all(type(number) is int for number in numbers):
+        raise SpecError("this release holds something other than a whole number where one belongs.")
+    return tuple(numbers)
+
+
+def _texts(numbers: Sequence[Fraction]) -> list[str]:
+    return [str(number) for number in numbers]
+
+
+def _fractions(texts: Sequence[str]) -> tuple[Fraction, ...]:
+    return tuple(Fraction(text) for text in texts)

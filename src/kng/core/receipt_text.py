@@ -1,0 +1,141 @@
+"""A release in words: the receipt that people read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING
+
+from kng.core.exact import listed, show
+from kng.core.privacy import Guarantee
+
+if TYPE_CHECKING:
+    from kng.core.release import Fact, Release
+
+_METHODS = {
+    "kng": "K-norm gradient mechanism",
+    "exponential": "exponential mechanism",
+    "k-norm": "K-norm mechanism",
+    "objective": "objective perturbation",
+}
+
+_TIERS = {
+    Guarantee.EXACT: "proved for the program that ran",
+    Guarantee.IDEAL: "exact in real arithmetic, computed in floating point",
+    Guarantee.APPROXIMATE: "a Markov chain; no certificate",
+    Guarantee.SIMULATION: "seeded and therefore repeatable; do not publish",
+}
+
+
+def rows(release: Release) -> list[tuple[str, str]]:
+    """Return the public facts as label and text, for people."""
+    unit = (
+        "one record"
+        if release.event.records_per_person == 1
+        else f"one person with up to {release.event.records_per_person} records"
+    )
+    change = "replaced by another" if release.neighbours == "replace-one" else "added or removed"
+    method = _METHODS.get(release.mechanism, f"{release.mechanism} mechanism")
+    return [
+        (release.statistic, _shown(release)),
+        ("epsilon", f"{show(release.event.epsilon)}  ({unit} {change})"),
+        ("guarantee", f"{release.guarantee.value}  ({_TIERS[release.guarantee]})"),
+        ("method", f"{method} ({release.sampler} sampler)"),
+        ("bounds", _bounds(release)),
+        *(_fact(release, label, fact) for label, fact in release.details.items()),
+        *(("assumption", f"{a.meaning} ({a.value})") for a in release.assumptions),
+        ("version", f"kng {release.version}"),
+    ]
+
+
+def _fact(release: Release, label: str, fact: Fact) -> tuple[str, str]:
+    if label != "also released":
+        return _row(label, fact)
+    return label, ", ".join(f"{name} {value:.10g}" for name, value in release.also.items())
+
+
+def _shown(release: Release) -> str:
+    names = release.details.get("quantiles") or release.details.get("coefficients")
+    values = [f"{float(number):.10g}" for number in release.exact_value]
+    labels: Sequence[str] | None = release.bounds.columns
+    if names:
+        # Quantiles are one text, and so were coefficients in receipts of the first versions.
+        labels = names.split(", ") if isinstance(names, str) else names
+    if release.scalar or labels is None or len(labels) != len(values):
+        return ", ".join(values)
+    return ", ".join(
+        f"{_name(label)}: {value}" for label, value in zip(labels, values, strict=True)
+    )
+
+
+def _bounds(release: Release) -> str:
+    pairs = [
+        f"[{show(low)}, {show(high)}]"
+        for low, high in zip(release.bounds.low, release.bounds.high, strict=True)
+    ]
+    if release.bounds.columns is None or len(set(pairs)) == 1 < len(pairs):
+        return listed(pairs)
+    return ", ".join(
+        f"{_name(column)} {pair}"
+        for column, pair in zip(release.bounds.columns, pairs, strict=True)
+    )
+
+
+def plain(release: Release) -> str:
+    """Return the facts as lines, for a terminal."""
+    lines = rows(release)
+    width = max(len(label) for label, _ in lines)
+    return "\n".join(f"{label:<{width}}  {text}" for label, text in lines)
+
+
+def html(release: Release) -> str:
+    """Return the facts as a table, for a notebook."""
+    (label, text), *rest = rows(release)
+    cells = "".join(
+        f"<tr><th style='text-align:left;padding-right:1.5em;font-weight:normal;opacity:.7'>"
+        f"{escape(name)}</th><td style='text-align:left'>{escape(fact)}</td></tr>"
+        for name, fact in rest
+    )
+    return (
+        "<div style='border-left:3px solid #3b7; padding:.2em 0 .2em 1em'>"
+        f"<div style='font-size:1.3em'><b>{escape(text)}</b> "
+        f"<span style='opacity:.7'>private {escape(label)}</span></div>"
+        f"<table style='border:0;margin:.4em 0 0 0'>{cells}</table></div>"
+    )
+
+
+def _name(text: str) -> str:
+    """Write a name for people: in quotes where a list of names would be misread without."""
+    plain = text.isprintable() and text == text.strip() and not set(text) & {",", ":"}
+    return text if text and plain else repr(text)
+
+
+# Facts that are exact numbers of many digits; a receipt in JSON keeps all of them.
+_NUMBERS = {"granularity": "step", "epsilon per quantile": "epsilon per quantile"}
+_NUMBER = re.compile(r"\b\d+(?:\.\d+)?(?:e[-+]?\d{1,3})?(?:/[1-9]\d*)?(?![\d.]| times)")
+
+
+def _row(label: str, fact: Fact) -> tuple[str, str]:
+    """Return a public fact for people: its label, and numbers with the digits that tell."""
+    if label in _NUMBERS and isinstance(fact, str):
+        return _NUMBERS[label], _NUMBER.sub(lambda found: _digits(found[0]), fact)
+    return label, _text(fact)
+
+
+def _digits(text: str) -> str:
+    """Write a number of at most six digits as it is, another one with three."""
+    try:
+        number = Fraction(text)
+        short = Decimal(f"{float(number):.6g}")
+    except (ValueError, OverflowError):  # not a number that a release of ours has
+        return text
+    if Fraction(short) != number:
+        short = Decimal(f"{float(number):.3g}")
+    return f"{short.normalize():f}"
+
+
+def _text(fact: Fact) -> str:
+    return fact if isinstance(fact, str) else ", ".join(map(_name, fact))
