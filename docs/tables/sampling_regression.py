@@ -24,7 +24,7 @@ from kng.core.protocols import Domain, Norm
 from kng.core.regression import Regression
 from kng.data import open_regression
 from kng.domains import L1Ball, Whole
-from kng.estimators.public_numbers import encoded
+from kng.estimators.public_facts import encoded
 from kng.losses import LeastSquares
 from kng.mechanisms import KNG, Exponential
 from kng.norms import CoordinateSup, LInf

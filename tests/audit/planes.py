@@ -28,7 +28,7 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.protocols import Point
 from kng.corridor import certified
-from kng.estimators.table_columns import Columns
+from kng.estimators.public_facts import Columns
 
 END = 8
 

@@ -40,7 +40,7 @@ from kng.core.problem import Problem
 from kng.core.sensitivity import Constant
 from kng.corridor import certified
 from kng.domains import LatticeBox
-from kng.estimators.table_columns import Columns
+from kng.estimators.public_facts import Columns
 from kng.losses import HuberPlane, huber_plane
 from kng.mechanisms import Exponential
 from kng.norms import LInf

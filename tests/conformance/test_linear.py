@@ -18,7 +18,7 @@ from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.regions import Region
 from kng.domains import Box
-from kng.estimators.regression import encoded
+from kng.estimators.public_facts import encoded
 from kng.losses import HuberPlane, LeastSquares, QuantilePlane
 from kng.losses.linear import Linear, LinearLoss
 from kng.losses.pointwise.function import Interval

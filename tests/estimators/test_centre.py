@@ -113,7 +113,7 @@ def test_least_squares_by_name_needs_a_bound_for_it(ledger):
 def test_the_inverse_of_the_units_is_exact():
     for fit_intercept in (True, False):
         design = model("linear", fit_intercept=fit_intercept, **NARROW)._design(
-            kng.estimators.table_columns.Columns(2, None)
+            kng.estimators.public_facts.Columns(2, None)
         )
         value = tuple(Fraction(k, 7) for k in range(1, design.dim + 1))
         assert design.units.inverse(design.units(value)) == value

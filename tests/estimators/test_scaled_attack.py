@@ -23,7 +23,7 @@ from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.scale import RadiusGrid
 from kng.estimators.files import fit_file
 from kng.estimators.fit import Fit
-from kng.estimators.public_numbers import encoded
+from kng.estimators.public_facts import encoded
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.radius import Positions

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 import kng
 from kng.core.design import across, from_zero
-from kng.estimators.table_columns import Columns
+from kng.estimators.public_facts import Columns
 
 LOW, HIGH = np.array([0.0, 18.0]), np.array([10.0, 90.0])
 COEF = np.array([1.5, -0.3])

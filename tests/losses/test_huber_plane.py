@@ -17,7 +17,7 @@ from kng.core.lattice import Lattice
 from kng.core.protocols import EVERY
 from kng.data import open_regression
 from kng.domains import LatticeBox
-from kng.estimators.public_numbers import encoded
+from kng.estimators.public_facts import encoded
 from kng.losses import HuberPlane
 from kng.losses.huber_plane import LOSS, HuberRecords, HuberRows, losses
 

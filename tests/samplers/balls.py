@@ -15,7 +15,7 @@ from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.regression import AffineField, CoefficientPlan, Regression
 from kng.data import open_regression
 from kng.domains import L1Ball
-from kng.estimators.public_numbers import encoded
+from kng.estimators.public_facts import encoded
 from kng.losses import LeastSquares
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf

@@ -20,7 +20,7 @@ from kng.core.design import Design, across
 from kng.core.privacy import ReplaceOne
 from kng.core.regression import Quadratic
 from kng.data import open_regression
-from kng.estimators.public_numbers import encoded
+from kng.estimators.public_facts import encoded
 from kng.losses import Huber, LeastSquares
 from kng.samplers.exact import piecewise_minimiser as descending
 from kng.samplers.exact import quadratic_minimiser as rational

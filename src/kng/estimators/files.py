@@ -10,8 +10,8 @@ import numpy as np
 
 from kng.core.errors import SpecError
 from kng.data import open_columns
+from kng.estimators.public_facts import Columns, Openings
 from kng.estimators.regression import PrivateRegressor
-from kng.estimators.table_columns import Columns, Openings
 
 
 def fit_file(

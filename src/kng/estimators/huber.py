@@ -19,7 +19,10 @@ from kng.core.release import Fact
 from kng.corridor import Answer, Stage, certified, release
 from kng.domains import LatticeBox
 from kng.estimators.fit import Fit
-from kng.estimators.public_numbers import (
+from kng.estimators.public_facts import (
+    Columns,
+    Look,
+    Opening,
     centre_of,
     encoded,
     norm_of,
@@ -30,7 +33,6 @@ from kng.estimators.public_numbers import (
 from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import Request, details, one_of
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
-from kng.estimators.table_columns import Columns, Look, Opening
 from kng.losses import HuberPlane
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.mechanisms.scaled import Bent

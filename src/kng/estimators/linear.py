@@ -13,11 +13,17 @@ from kng.core.protocols import Domain, Norm
 from kng.core.regression import Regression, Theta
 from kng.domains import L1Ball, Whole
 from kng.estimators.fit import Fit
-from kng.estimators.public_numbers import centre_of, encoded, norm_of, response_range
+from kng.estimators.public_facts import (
+    Columns,
+    Opening,
+    centre_of,
+    encoded,
+    norm_of,
+    response_range,
+)
 from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import Request
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
-from kng.estimators.table_columns import Columns, Opening
 from kng.losses import LeastSquares
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.mechanisms.scaled import Clipped

@@ -22,10 +22,16 @@ from kng.core.regions import Grid
 from kng.core.release import Fact
 from kng.corridor import Answer, Stage, certified, release
 from kng.domains import Box, Uncrossed
-from kng.estimators.public_numbers import encoded, resolved, response_bounds, response_range
+from kng.estimators.public_facts import (
+    Columns,
+    Look,
+    encoded,
+    resolved,
+    response_bounds,
+    response_range,
+)
 from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import details, one_of
-from kng.estimators.table_columns import Columns, Look
 from kng.losses import QuantilePlane
 from kng.mechanisms import KNG, Exponential
 from kng.norms import InterceptSup, LInf

@@ -26,10 +26,18 @@ from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, certified, release
 from kng.data import covariates_of, open_regression, open_response
 from kng.estimators.fit import Fit
-from kng.estimators.public_numbers import Cut, ordered, resolved, response_bounds
+from kng.estimators.public_facts import (
+    Columns,
+    Cut,
+    Look,
+    Opening,
+    Openings,
+    ordered,
+    resolved,
+    response_bounds,
+)
 from kng.estimators.request import Request, details, one_of, request_of
 from kng.estimators.shapes import covariates_in, names_in, response_in
-from kng.estimators.table_columns import Columns, Look, Opening, Openings
 from kng.estimators.unfitted import Unfitted
 
 

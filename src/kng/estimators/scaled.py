@@ -26,7 +26,7 @@ from kng.core.scale import SCALE_STEPS, RadiusGrid, Scale, ScaleRule
 from kng.corridor import Stage, certified
 from kng.domains import L1Ball, LatticeBox, Whole
 from kng.estimators.fit import Also, Fit
-from kng.estimators.table_columns import Opening
+from kng.estimators.public_facts import Opening
 from kng.losses import Huber, Pinball, Radius
 from kng.mechanisms import KNG, ScaledPerturbation
 from kng.mechanisms.scaled import Threshold, Unclipped

@@ -1,8 +1,9 @@
-"""Public numbers of a regression, read and refused before the charge."""
+"""Public facts of a regression, read before the charge: its columns, bounds, centre and steps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -12,7 +13,7 @@ from kng.core.design import REACH, Column, Design, across
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import SchemaError, SpecError
 from kng.core.exact import exact, show
-from kng.core.protocols import Norm
+from kng.core.protocols import Norm, Source
 from kng.estimators.request import one_of
 from kng.norms import L1, L2, LInf
 
@@ -27,6 +28,48 @@ _LARGEST = 10**300
 _NARROWEST, _LARGEST_RESPONSE = Fraction(1, 10**290), 10**290
 
 Cut = Callable[[Fraction, Fraction, int], Column]
+# Opens columns as a source.
+Opening = Callable[[Encoding], Source]
+# Finds out what columns there are, and how to open them.
+Look = Callable[[], tuple["Columns", "Openings"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Openings:
+    """How to open covariates and, last, the response; and the response alone."""
+
+    table: Opening
+    response: Opening
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How many covariates there are and, where the data name them, what they are called."""
+
+    width: int
+    names: tuple[str, ...] | None = None
+    response: str = "response"
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """What a receipt calls the covariates."""
+        return self.names or tuple(f"x{j}" for j in range(self.width))
+
+    @property
+    def target(self) -> str:
+        """What a receipt calls the response."""
+        return self._apart(self.response)
+
+    @property
+    def intercept(self) -> str:
+        """What a receipt calls the prediction where all covariates are 0."""
+        return self._apart("intercept")
+
+    def _apart(self, name: str) -> str:
+        """Put a name of ours into brackets if a covariate has it."""
+        while name in self.covariates:
+            name = f"({name})"
+        return name
 
 
 def ordered(bounds: Bounds, names: tuple[str, ...] | None) -> Bounds:
