@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import gamma, kstest
 
 from kng.core.bits import SeededBits
-from kng.reproduce.algorithm1 import Moments
+from kng.reproduce.algorithm1 import SampleMoments
 from kng.reproduce.experiment import Task
 from kng.reproduce.theorem import (
     LEVELS,
@@ -58,9 +58,13 @@ def test_median_regression_keeps_its_distance_at_a_fixed_epsilon(measured):
 
 def test_total_variation_is_nothing_for_the_limit_itself():
     n, d = 10**6, 12
-    moments = Moments(n, n * limit_hessian(d), np.zeros(d), np.zeros(d), 1.0)
+    moments = SampleMoments(n, n * limit_hessian(d), np.zeros(d), np.zeros(d), 1.0)
     here = lambda matrix: total_variation(  # noqa: E731
-        Moments(n, matrix, np.zeros(d), np.zeros(d), 1.0), np.zeros(d), 1 / 8, SeededBits(1), 4000
+        SampleMoments(n, matrix, np.zeros(d), np.zeros(d), 1.0),
+        np.zeros(d),
+        1 / 8,
+        SeededBits(1),
+        4000,
     )
     assert here(moments.gram) == pytest.approx(0, abs=1e-9)
     # c ||(1 + t) H z||: Gamma(12) against Gamma(12) stretched by 1.2
@@ -70,7 +74,7 @@ def test_total_variation_is_nothing_for_the_limit_itself():
 
 
 def test_total_variation_is_one_where_the_ball_cuts_all_away():
-    moments = Moments(100, 100 * limit_hessian(12), np.zeros(12), np.zeros(12), 1.0)
+    moments = SampleMoments(100, 100 * limit_hessian(12), np.zeros(12), np.zeros(12), 1.0)
     centre = np.full(12, 0.5)
     assert total_variation(moments, centre, 1 / 8, SeededBits(1), 1000) == 1
 

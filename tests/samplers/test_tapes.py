@@ -39,7 +39,7 @@ from kng.core.smoothing import Smoothing
 from kng.losses import Pinball, Squared
 from kng.mechanisms import KNG, Exponential
 from kng.samplers.exact.coins import below, bernoulli, bernoulli_exp, choose, uniform
-from kng.samplers.exact.leaves import Envelope, Leaf, draw, weighed
+from kng.samplers.exact.leaves import Leaf, LeafEnvelope, draw, weighed
 from kng.samplers.exact.line import envelope_of
 from kng.samplers.exact.noise import discrete_laplace, rounded_box_noise
 
@@ -116,7 +116,7 @@ ATTEMPTS: dict[str, tuple[Setting, Dataset]] = {
 }
 
 
-def attempt_law(envelope: Envelope, exponent: Callable[[int], Fraction]) -> dict[Any, arb]:
+def attempt_law(envelope: LeafEnvelope, exponent: Callable[[int], Fraction]) -> dict[Any, arb]:
     """Return 2**P exp(-gamma(k)) / sum W for every point of a leaf, and the rest for None."""
     with ctx.workprec(PRECISION):
         unit = arb(2) ** envelope.scale / arb(envelope.cumulative[-1])
@@ -129,7 +129,7 @@ def attempt_law(envelope: Envelope, exponent: Callable[[int], Fraction]) -> dict
     return law
 
 
-def envelope_for(name: str) -> tuple[Envelope, Callable[[int], Fraction]]:
+def envelope_for(name: str) -> tuple[LeafEnvelope, Callable[[int], Fraction]]:
     setting, dataset = ATTEMPTS[name]
     plan = setting.plan(len(dataset))
     return envelope_of(plan, field_of(plan, dataset))

@@ -17,7 +17,7 @@ from kng.core.parts import Walled
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit
 from kng.core.protocols import EVERY, Source
 from kng.core.shapes import RoundShape
-from kng.losses.fields.distances import Distances, Rows
+from kng.losses.fields.distances import Distances, Unchanged
 from kng.losses.fields.moment_line import DistanceField, ParabolaField
 from kng.losses.fields.ranked_line import RankField, TiltedField
 from kng.losses.kernels.moments import Moments
@@ -120,7 +120,7 @@ def _read_squares(source: Source, plans: Sequence[ReadPlan]) -> list[ParabolaFie
 
 def _read_distances(source: Source, plans: Sequence[ReadPlan]) -> list[Distances]:
     """Keep the records as they are."""
-    rows = source.collect(Rows(), EVERY)
+    rows = source.collect(Unchanged(), EVERY)
     return [
         Distances(rows, "gradient")
         if plan.weighs == "gradient"

@@ -14,7 +14,7 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import EVERY, Norm, Sensitivity, Source
 from kng.core.sensitivity import Constant
-from kng.losses.fields.distances import STEPS, UNIT, Distances, Rows
+from kng.losses.fields.distances import STEPS, UNIT, Distances, Unchanged
 
 _MOST = 8
 
@@ -63,11 +63,11 @@ class GeometricMedian:
 
     def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[Distances]:
         """Read the records once, for all plans."""
-        return [Distances(source.collect(Rows(), EVERY), "gradient")] * len(plans)
+        return [Distances(source.collect(Unchanged(), EVERY), "gradient")] * len(plans)
 
     def read_value(self, source: Source, plans: Sequence[DensityPlan]) -> list[Distances]:
         """Read the records once, for all plans."""
-        return [Distances(source.collect(Rows(), EVERY), "value")] * len(plans)
+        return [Distances(source.collect(Unchanged(), EVERY), "value")] * len(plans)
 
 
 def _refuse_fine(records: Encoding) -> None:

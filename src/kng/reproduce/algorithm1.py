@@ -23,7 +23,7 @@ PUBLIC_BOUND = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class SampleMoments:
     """All that least squares ever needs of the records, and R."""
 
     n: int
@@ -59,7 +59,7 @@ class Sample:
         pairs = [(X.copy(), y) for X, y in self.blocks()]
         return np.concatenate([X for X, _ in pairs]), np.concatenate([y for _, y in pairs])
 
-    def moments(self) -> Moments:
+    def moments(self) -> SampleMoments:
         """Read the records once."""
         d = len(self.truth)
         gram, products, clipped, largest = np.zeros((d, d)), np.zeros(d), np.zeros(d), 0.0
@@ -68,4 +68,4 @@ class Sample:
             products += y @ X
             clipped += np.clip(y, -PUBLIC_BOUND, PUBLIC_BOUND) @ X
             largest = max(largest, float(np.abs(y).max()))
-        return Moments(self.n, gram, products, clipped, largest)
+        return SampleMoments(self.n, gram, products, clipped, largest)

@@ -51,7 +51,7 @@ from kng.domains import L1Ball, Whole
 from kng.losses import Huber, LeastSquares
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.norms import CoordinateSup, LInf
-from kng.reproduce.algorithm1 import PUBLIC_BOUND, Moments, Sample
+from kng.reproduce.algorithm1 import PUBLIC_BOUND, Sample, SampleMoments
 from kng.reproduce.chain import Chain
 from kng.reproduce.constants import (
     EPSILON,
@@ -151,7 +151,7 @@ def derived_rate() -> float:
 class Paper:
     """The paper's methods on Y / R over ||theta||_1 <= B; estimates come back times R."""
 
-    moments: Moments
+    moments: SampleMoments
 
     @property
     def field(self) -> AffineField:
@@ -197,7 +197,11 @@ class Paper:
 
 
 def regression(
-    moments: Moments, norm: Norm, domain: Domain, loss: object = None, scale: int | None = None
+    moments: SampleMoments,
+    norm: Norm,
+    domain: Domain,
+    loss: object = None,
+    scale: int | None = None,
 ) -> Regression:
     """Return the library's regression for records of Algorithm 1."""
     d = len(moments.products)
@@ -207,7 +211,7 @@ def regression(
     return Regression(loss or LeastSquares(), norm, domain, design, unit)
 
 
-def default(moments: Moments, bits: Bits) -> Vector:
+def default(moments: SampleMoments, bits: Bits) -> Vector:
     """Return what kng.LinearRegression(mechanism="kng") draws, within public bounds of Y."""
     d = len(moments.products)
     plan: CoefficientPlan = KNG().plan(regression(moments, CoordinateSup(), Whole(d)), EPSILON)
@@ -215,7 +219,7 @@ def default(moments: Moments, bits: Bits) -> Vector:
     return PUBLIC_BOUND * Affine().draw(plan, field, bits)
 
 
-def tuned_objective(moments: Moments, bits: Bits) -> Vector:
+def tuned_objective(moments: SampleMoments, bits: Bits) -> Vector:
     """Return objective perturbation with a tuned split, within public bounds of Y."""
     d = len(moments.products)
     plan = ObjectivePerturbation().plan(regression(moments, LInf(), L1Ball(B, dim=d)), EPSILON)
@@ -223,7 +227,7 @@ def tuned_objective(moments: Moments, bits: Bits) -> Vector:
     return PUBLIC_BOUND * minimised(plan, field, bits)
 
 
-def huber(sample: Sample, moments: Moments, bits: Bits) -> Vector:
+def huber(sample: Sample, moments: SampleMoments, bits: Bits) -> Vector:
     """Return what kng.HuberRegressor(threshold=1) draws; Y has no bound.
 
     The minimiser does not depend on where the solver starts; from least squares it is few passes.

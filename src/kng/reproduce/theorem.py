@@ -33,7 +33,7 @@ from scipy.special import gammainc
 from kng.core.bits import Bits
 from kng.core.regression import Matrix, Vector
 from kng.mechanisms import KNG, Exponential
-from kng.reproduce.algorithm1 import Moments, Sample
+from kng.reproduce.algorithm1 import Sample, SampleMoments
 from kng.reproduce.constants import C_X, EPSILON, LINEAR_TRUTH, QUANTILE_TRUTH, TAU, B
 from kng.reproduce.constants import kng_quantile_derived as quantile_rate
 from kng.reproduce.experiment import Measured, Task, grid, method_bits
@@ -82,7 +82,9 @@ class Theorem:
             errors |= self._quantile(Sample(QUANTILE_TRUTH, task.n, key), bits)
         return Measured(errors, facts)
 
-    def _linear(self, moments: Moments, bits: Bits) -> tuple[dict[str, float], dict[str, float]]:
+    def _linear(
+        self, moments: SampleMoments, bits: Bits
+    ) -> tuple[dict[str, float], dict[str, float]]:
         paper = Paper(moments)
         centre = paper.least_squares() / moments.largest
         ours = affine.best(KNG().plan(paper.regression, EPSILON), paper.field)
@@ -120,7 +122,9 @@ def limit_hessian(dim: int) -> Matrix:
     return np.diag([1.0] + [1 / 3] * (dim - 1))
 
 
-def total_variation(moments: Moments, centre: Vector, rate: float, bits: Bits, size: int) -> float:
+def total_variation(
+    moments: SampleMoments, centre: Vector, rate: float, bits: Bits, size: int
+) -> float:
     """Return the distance of the law of n (theta~ - theta_hat) to its limit, by Monte Carlo."""
     d = len(centre)
     limit, now = limit_hessian(d), moments.gram / moments.n

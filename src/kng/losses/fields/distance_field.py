@@ -10,7 +10,7 @@ import numpy as np
 
 from kng.core.parts import Array, Expansion, Norm, Point
 from kng.core.protocols import EVERY, Source
-from kng.losses.fields.distances import UNIT, Distances, Rows
+from kng.losses.fields.distances import UNIT, Distances, Unchanged
 from kng.losses.fields.location_field import ends
 from kng.losses.reading import ReadPlan
 
@@ -25,7 +25,7 @@ _ROUNDING = 1 + 2.0**-40
 
 def read_distance(source: Source, plans: Sequence[ReadPlan]) -> list[DistanceScore | DistanceValue]:
     """Collect the records once, and return a field for each plan."""
-    rows = source.collect(Rows(), EVERY)
+    rows = source.collect(Unchanged(), EVERY)
     found: list[DistanceScore | DistanceValue] = []
     for plan in plans:
         if plan.weighs == "value":

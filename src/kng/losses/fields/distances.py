@@ -25,7 +25,7 @@ _BLOCK = 2**14
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Unchanged:
     """Keep the records as they are."""
 
     def select(self, batch: Integers) -> Integers:

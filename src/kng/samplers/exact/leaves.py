@@ -47,7 +47,7 @@ class Leaf(NamedTuple):
 Run = tuple[int, int, int]
 
 
-class Envelope:
+class LeafEnvelope:
     """The leaves with their integer weights.
 
     A point above a floor weighs its ``height``: 2**scale * exp(-floor), and at most 2 more.
@@ -102,10 +102,10 @@ def height(floor: Fraction, scale: int) -> int:
     return exp_minus(floor, scale)[1]
 
 
-def weighed(leaves: Sequence[Leaf], depth: int) -> Envelope:
+def weighed(leaves: Sequence[Leaf], depth: int) -> LeafEnvelope:
     """Give each leaf its weight."""
     scale = scale_of(depth)
-    return Envelope(
+    return LeafEnvelope(
         [(leaf.first, leaf.count, level) for level, leaf in enumerate(leaves)],
         [leaf.floor for leaf in leaves],
         [height(leaf.floor, scale) for leaf in leaves],
@@ -114,7 +114,7 @@ def weighed(leaves: Sequence[Leaf], depth: int) -> Envelope:
 
 
 def draw(
-    envelope: Envelope,
+    envelope: LeafEnvelope,
     exponent: Callable[[int], Fraction],
     fallback: tuple[int, int],
     smoothing: Smoothing,

@@ -29,7 +29,7 @@ from kng.core.privacy import Assumption, Guarantee
 from kng.core.protocols import LevelField, LineField, Point
 from kng.core.sensitivity import Constant
 from kng.core.smoothing import smoothing
-from kng.samplers.exact.leaves import Envelope, Run, draw, height, scale_of
+from kng.samplers.exact.leaves import LeafEnvelope, Run, draw, height, scale_of
 
 Exponent = Callable[[int], Fraction]
 
@@ -81,7 +81,7 @@ class Order:
         return (draw(envelope, exponent, fallback, plan.smoothing, bits),)
 
 
-def envelope_of(plan: DensityPlan, field: LineField) -> tuple[Envelope, Exponent]:
+def envelope_of(plan: DensityPlan, field: LineField) -> tuple[LeafEnvelope, Exponent]:
     """Return the leaves, and the exponent above its least value."""
     first, last = plan.domain.first[0], plan.domain.last[0]
     mode = min(max(field.mode(), first), last)
@@ -102,7 +102,7 @@ def envelope_of(plan: DensityPlan, field: LineField) -> tuple[Envelope, Exponent
 
     cuts = _cuts(plan.domain.points, plan.depth, _SPACING)
     runs = _between(list(sublevels(cuts.levels)))
-    return Envelope(runs, cuts.levels, cuts.heights, cuts.scale), exponent
+    return LeafEnvelope(runs, cuts.levels, cuts.heights, cuts.scale), exponent
 
 
 def _levelled(field: LineField) -> TypeGuard[LevelField]:
@@ -110,7 +110,9 @@ def _levelled(field: LineField) -> TypeGuard[LevelField]:
     return hasattr(field, "sublevels")
 
 
-def _in_whole_numbers(plan: DensityPlan, field: LevelField, mode: int) -> tuple[Envelope, Exponent]:
+def _in_whole_numbers(
+    plan: DensityPlan, field: LevelField, mode: int
+) -> tuple[LeafEnvelope, Exponent]:
     """Return the same where the exponent is a whole multiple of a public unit."""
     first, last = plan.domain.first[0], plan.domain.last[0]
     unit, least = plan.exponent((mode,), field.unit), field.multiple(mode)
@@ -123,7 +125,7 @@ def _in_whole_numbers(plan: DensityPlan, field: LevelField, mode: int) -> tuple[
     cuts = _cuts(*public)
     found = field.sublevels([least + level for level in _multiples(*public, unit)])
     runs = _between([(a if a > first else first, b if b < last else last) for a, b in found])
-    return Envelope(runs, cuts.levels, cuts.heights, cuts.scale), exponent
+    return LeafEnvelope(runs, cuts.levels, cuts.heights, cuts.scale), exponent
 
 
 def _between(sublevels: Sequence[tuple[int, int]]) -> list[Run]:
