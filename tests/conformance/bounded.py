@@ -13,7 +13,7 @@ import numpy as np
 
 from kng.core.bounds import bounds_of
 from kng.core.encoding import Encoding, encoding_of
-from kng.core.parts import Loss
+from kng.core.parts import Loss, Norm
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.losses.distance import Distance
 from kng.losses.location import Location
@@ -31,29 +31,7 @@ UNITS = [
 ]
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A norm that grows with the size of each coordinate, as a norm measures bodies."""
-
-    norm: Any
-    shape: Any = None
-
-    def value(self, vector: Sequence[Fraction]) -> Fraction:
-        return self.norm.value(tuple(vector))
-
-    def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
-        return self.norm.value([max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)])
-
-    def largest_in_ball(self, radius: Fraction, dim: int) -> Fraction:
-        # 99/70 is a little above the root of 2
-        ways = {L1: [1, Fraction(99, 70), Fraction(7, 4)]}
-        return radius * ways.get(type(self.norm), [1, 1, 1])[dim - 1]
-
-    def at(self, changes: object) -> Measured:
-        return self
-
-
-NORMS = {"l1": Measured(L1()), "l2": Measured(L2()), "sup": Measured(LInf())}
+NORMS: dict[str, Norm] = {"l1": L1(), "l2": L2(), "sup": LInf()}
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from conformance.bounded import NORMS, ROWS, UNITS, Measured, Row, Theta
+from conformance.bounded import NORMS, ROWS, UNITS, Row, Theta
 
 from kng.core.bodies import Ball, Cuboid
 from kng.core.delta import Delta, delta
 from kng.core.errors import IncompatibleParts
+from kng.core.parts import Norm
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.regions import Region
-from kng.core.shapes import RoundShape
 from kng.domains import LatticeBox
 from kng.losses.accelerators import ACCELERATORS, accelerator_of
 from kng.losses.distance import Distance
@@ -23,6 +23,7 @@ from kng.losses.fields.location_field import read_location
 from kng.losses.kernels.held import Held
 from kng.losses.location import Location
 from kng.losses.pointwise.squared import Squared
+from kng.norms import L2
 
 
 @pytest.fixture(params=ROWS)
@@ -97,7 +98,7 @@ class Plan:
     """What a loss asks of a plan, with itself as the problem."""
 
     row: Row
-    norm: Measured
+    norm: Norm
     weighs: str = "gradient"
     unit: PrivacyUnit = UNITS[0]
     depth: int = 10**6
@@ -129,6 +130,8 @@ def fields(row: Row, records):
     """Return generic fields of these records in every norm, and of their value."""
     source = Held(np.array(records, dtype=float).reshape(len(records), -1))
     read = {"location": read_location, "distance": read_distance}[row.loss.model]
+    if isinstance(row.loss, Distance):
+        row.loss.prepare_covers()
     plans = [Plan(row, norm) for norm in NORMS.values()]
     *scores, value = read(source, [*plans, Plan(row, NORMS["sup"], "value")])
     return dict(zip(NORMS, scores, strict=True)), value
@@ -246,7 +249,7 @@ def test_accelerators_give_the_scores_of_the_generic_fields(case, unit):
     rng = np.random.default_rng(7)
     records = row.draw(rng, 5)
     source = Held(np.array(records, dtype=float))
-    norm = NORMS["sup"] if "line" in name else replace(NORMS["l2"], shape=RoundShape())
+    norm = NORMS["sup" if "line" in name else "l2"]
     plan = Plan(row, norm, weighs, unit)
     assert row.loss.accelerator(plan) == name
     (fast,) = row.loss.read(source, [plan])
@@ -271,10 +274,9 @@ def test_accelerators_give_the_scores_of_the_generic_fields(case, unit):
 
 def test_accelerators_serve_by_what_parts_state():
     row = ROWS["distance"]
-    assert accelerator_of([Plan(row, NORMS["l2"])]) is None  # its shape has no name
-    assert accelerator_of([Plan(row, replace(NORMS["l1"], shape=None))]) is None
-    weighted = replace(NORMS["l2"], shape=RoundShape((Fraction(1), Fraction(2))))
-    assert accelerator_of([Plan(row, weighted)]) is None
+    assert accelerator_of([Plan(row, NORMS["l2"])]) is not None
+    assert accelerator_of([Plan(row, L2(weights=(1, 2)))]) is None
+    assert accelerator_of([Plan(row, NORMS["l1"])]) is None
     assert accelerator_of([Plan(ROWS["means"], NORMS["sup"])]) is None
     assert accelerator_of([Plan(ROWS["huber"], NORMS["sup"])]) is None
 

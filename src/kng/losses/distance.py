@@ -106,10 +106,13 @@ class Distance:
         return None if found is None else found.name
 
     def prepare_covers(self) -> None:
-        """Load what the accelerator's covers need, before anything is charged."""
+        """Load what covers and expansions need, before anything is charged."""
+        from kng.core.compiled import load
         from kng.losses.enclosures.smooth_cover import load_smooth
+        from kng.losses.enclosures.unit_vectors import expand_units, unit
 
         load_smooth()
+        load(unit, expand_units)
 
     def read(self, source: Source, plans: Sequence[ReadPlan]) -> Sequence[Field]:
         """Read the records once for all plans; below the charge."""

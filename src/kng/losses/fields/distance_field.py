@@ -18,8 +18,7 @@ from kng.losses.reading import ReadPlan
 _BLOCK = 2**14
 # What truncating a unit vector to steps of 2**-25, and rounding it and its sums, may move.
 _FUZZ = 2.0**-24
-# Half of sqrt(4/3), the largest second derivative of x / |x| at |x| = 1, and its rounding.
-_SECOND = 0.5774
+# What rounding of a radius may do.
 _ROUNDING = 1 + 2.0**-40
 
 
@@ -67,7 +66,10 @@ class DistanceScore:
 
     def expand(self, centre: Array, half: Array) -> Expansion:
         """Sum first-order expansions of far records, and intervals of the others."""
+        from kng.losses.enclosures.unit_vectors import expand_units  # loaded by `prepare_covers`
+
         boxes, dim = centre.shape
+        centre = np.ascontiguousarray(centre)
         value, out = np.zeros((boxes, dim)), np.zeros((boxes, dim))
         slope = np.zeros((boxes, dim, dim))
         for i in range(boxes):
@@ -76,40 +78,8 @@ class DistanceScore:
                 value[i] = np.array(self.total(tuple(int(v) for v in low))) / UNIT
                 continue
             out[i] = len(self.rows) * np.sqrt(dim) * _FUZZ
-            for at in range(0, len(self.rows), _BLOCK):
-                self._add(
-                    self.rows[at : at + _BLOCK], centre[i], low, high, value[i], slope[i], out[i]
-                )
+            expand_units(self.rows, centre[i], low, high, value[i], slope[i], out[i])
         return Expansion(value, slope, out)
-
-    def _add(  # noqa: PLR0917
-        self,
-        rows: Array,
-        centre: Array,
-        low: Array,
-        high: Array,
-        value: Array,
-        slope: Array,
-        out: Array,
-    ) -> None:
-        """Add what some records give in a box between two corners."""
-        away = centre - rows
-        root = np.sqrt((away * away).sum(axis=1))
-        reach = np.maximum(centre - low, high - centre)
-        radius = np.sqrt((reach * reach).sum()) * _ROUNDING
-        least, most = _intervals(low - rows, high - rows)
-        wide = (most - least) / 2
-        gap = root - radius
-        left = np.full(len(rows), np.inf)
-        far = root >= 2 * radius
-        left[far] = _SECOND * _ROUNDING * radius**2 / gap[far] ** 2
-        far = left < wide.max(axis=1) / 2
-        value += (least + most)[~far].sum(axis=0) / 2
-        out += wide[~far].sum(axis=0) + left[far].sum()
-        unit = away[far] / root[far, None]
-        value += unit.sum(axis=0)
-        slope += np.diag(np.full(len(value), (1 / root[far]).sum()))
-        slope -= (unit / root[far, None]).T @ unit
 
     def start(self) -> Array:
         """Return about the geometric median."""
@@ -173,24 +143,6 @@ def _corners(centre: Array, half: Array) -> tuple[Array, Array]:
     """Return the first and the last lattice point of a box."""
     sides = [ends(c, h) for c, h in zip(centre.tolist(), half.tolist(), strict=True)]
     return np.array([float(a) for a, _ in sides]), np.array([float(b) for _, b in sides])
-
-
-def _intervals(low: Array, high: Array) -> tuple[Array, Array]:
-    """Return the least and the largest coordinates of unit vectors a / |a|, low <= a <= high.
-
-    a_j / |a| grows with a_j, and falls in size as the size of any other coordinate grows.
-    """
-    least = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high))) ** 2
-    most = np.maximum(np.abs(low), np.abs(high)) ** 2
-    near = least.sum(axis=1, keepdims=True) - least  # of the other coordinates
-    far = most.sum(axis=1, keepdims=True) - most
-    return _unit(low, np.where(low > 0, far, near)), _unit(high, np.where(high > 0, near, far))
-
-
-def _unit(a: Array, others: Array) -> Array:
-    """Return a / sqrt(a^2 + others), 0 where both are."""
-    root = np.sqrt(a * a + others)
-    return np.divide(a, root, out=np.zeros_like(a), where=root > 0)
 
 
 def _start(rows: Array) -> Array:
