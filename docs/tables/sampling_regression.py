@@ -24,8 +24,8 @@ from kng.core.protocols import Domain, Norm
 from kng.core.regression import Regression
 from kng.data import open_regression
 from kng.domains import L1Ball, Whole
-from kng.estimators.public_facts import encoded
 from kng.losses import LeastSquares
+from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG, Exponential
 from kng.norms import CoordinateSup, LInf
 from kng.samplers.real import affine, gaussian

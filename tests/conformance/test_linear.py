@@ -17,10 +17,10 @@ from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.regions import Region
-from kng.domains import Box
-from kng.estimators.public_facts import encoded
+from kng.domains import LatticeBox
 from kng.losses import HuberPlane, LeastSquares, QuantilePlane
-from kng.losses.linear import Linear, LinearLoss
+from kng.losses.linear import Linear
+from kng.losses.linear_encoding import encoded
 from kng.losses.pointwise.function import Interval
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
@@ -96,7 +96,7 @@ def test_quantile_planes_have_the_constants_of_their_proof(intercept, tau, colum
         stated = old.gradient_sensitivity(norm, design.records, UNITS[relation].neighbours)
         assert measured(norm, body, relation) == stated.at((0,) * design.dim)
     assert measured(norms[-1], body, "absent") == measured(norms[-1], body, "replace-one")
-    box = Box((-1000,) * design.dim, (700,) * design.dim)
+    box = LatticeBox((-1000,) * design.dim, (700,) * design.dim)
     region = Region.between(answers.units((0,) * design.dim), answers.units((1700,) * design.dim))
     value = measured(LInf(), loss.values(region), "replace-one")
     assert value == old.plane_sensitivity(box, answers).at((0,) * design.dim)
@@ -124,7 +124,7 @@ def test_huber_has_the_constants_of_its_proof(far, reach, step, intercept):
     assert measured(LInf(), body, "replace-one") == 2
     assert measured(LInf(), body, "add-remove") == 1
     assert measured(LInf(), body, "absent") == 2
-    old = HuberPlane(design).plane_sensitivity(Box((-reach,) * d, (reach,) * d), answers)
+    old = HuberPlane(design).plane_sensitivity(LatticeBox((-reach,) * d, (reach,) * d), answers)
     region = Region.between((-reach * step,) * d, (reach * step,) * d)
     assert measured(LInf(), loss.values(region), "add-remove") == old.at((0,) * d)
 
@@ -213,7 +213,7 @@ def test_an_unbounded_score_on_an_unbounded_domain_is_refused():
 # Bodies against records.
 
 
-def losses() -> dict[str, LinearLoss]:
+def losses() -> dict[str, Linear]:
     shapes = {
         "both": ([TWO_SIDED, TWO_SIDED], TWO_SIDED, True),
         "through 0": ([TWO_SIDED, ACROSS], TWO_SIDED, False),
@@ -228,7 +228,7 @@ def losses() -> dict[str, LinearLoss]:
     return {**found, "huber": Linear(Huber(F(1, 2))).over(design)}
 
 
-def psi_of(loss: LinearLoss, eta, y):
+def psi_of(loss: Linear, eta, y):
     p = loss.pointwise
     if isinstance(p, Pinball):
         return (y <= eta) - float(p.tau)
@@ -238,7 +238,7 @@ def psi_of(loss: LinearLoss, eta, y):
     return np.where(eta > y, right, left) * (eta - y)
 
 
-def scores_of(loss: LinearLoss, theta, rng) -> np.ndarray:
+def scores_of(loss: Linear, theta, rng) -> np.ndarray:
     """Scores of corners, of random records, and of records with an inner optimum z = T / 2a."""
     design = loss.design
     ends = [(float(a), float(b)) for a, b in design.ends[:-1]]

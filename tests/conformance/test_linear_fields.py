@@ -13,7 +13,7 @@ from kng.core.lattice import Lattice
 from kng.data import open_regression
 from kng.losses import HuberPlane, QuantilePlane
 from kng.losses.fields.linear_field import LinearField
-from kng.losses.linear import Linear, LinearLoss
+from kng.losses.linear import Linear
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
@@ -28,7 +28,7 @@ def plan_of(loss, norm, weighs: str, reach: int, answers: Lattice):
     d = loss.design.dim
     box = SimpleNamespace(first=(-reach,) * d, last=(reach,) * d)
     problem = SimpleNamespace(norm=norm, loss=loss, answers=answers)
-    return SimpleNamespace(problem=problem, score=weighs, domain=box)
+    return SimpleNamespace(problem=problem, weighs=weighs, score=weighs, domain=box)
 
 
 def records(design: Design, rng, n=N):
@@ -48,7 +48,7 @@ CELLS = {
 }
 
 
-def loss_of(name: str) -> tuple[LinearLoss, Lattice, int]:
+def loss_of(name: str) -> tuple[Linear, Lattice, int]:
     p, intercept, scale, steps, step = CELLS[name]
     columns = [TWO_SIDED] if intercept else [TWO_SIDED, ACROSS]
     design = design_of(columns, (F(-2), F(2)), intercept, scale, steps)
@@ -57,7 +57,7 @@ def loss_of(name: str) -> tuple[LinearLoss, Lattice, int]:
     return Linear(p, intercept=intercept).over(design, answers), answers, reach
 
 
-def field_of(loss: LinearLoss, source, norm, weighs: str, reach: int, answers: Lattice):
+def field_of(loss: Linear, source, norm, weighs: str, reach: int, answers: Lattice):
     (field,) = loss.read(source, [plan_of(loss, norm, weighs, reach, answers)])
     return field
 

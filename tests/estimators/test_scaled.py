@@ -16,9 +16,9 @@ from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.scale import RadiusGrid
 from kng.data import open_response
 from kng.estimators.fit import Fit
-from kng.estimators.public_facts import encoded
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.kernels.ranks import Wanted, read_ranks
+from kng.losses.linear_encoding import encoded
 from kng.losses.pinball import RankField
 from kng.losses.radius import positions
 from kng.mechanisms.objective import ridge, sensitivity

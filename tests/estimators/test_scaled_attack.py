@@ -23,9 +23,9 @@ from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.scale import RadiusGrid
 from kng.estimators.files import fit_file
 from kng.estimators.fit import Fit
-from kng.estimators.public_facts import encoded
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.kernels.ranks import Wanted, read_ranks
+from kng.losses.linear_encoding import encoded
 from kng.losses.radius import Positions
 from kng.mechanisms.objective import sensitivity
 from kng.mechanisms.scaled import Bent, Clipped

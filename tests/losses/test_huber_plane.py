@@ -17,9 +17,9 @@ from kng.core.lattice import Lattice
 from kng.core.protocols import EVERY
 from kng.data import open_regression
 from kng.domains import LatticeBox
-from kng.estimators.public_facts import encoded
 from kng.losses import HuberPlane
 from kng.losses.huber_plane import LOSS, HuberRecords, HuberRows, losses
+from kng.losses.linear_encoding import encoded
 
 THRESHOLD = Fraction(1, 2)
 

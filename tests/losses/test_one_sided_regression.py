@@ -18,9 +18,9 @@ from kng.core.problem import Problem
 from kng.core.protocols import EVERY
 from kng.data import open_regression
 from kng.domains import LatticeBox
-from kng.estimators.public_facts import encoded
 from kng.losses import Huber, HuberPlane, LeastSquares
 from kng.losses.huber_plane import ENDS
+from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG
 from kng.norms import LInf
 

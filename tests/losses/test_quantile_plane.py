@@ -18,8 +18,8 @@ from kng.core.privacy import AddRemove, ReplaceOne
 from kng.core.protocols import EVERY
 from kng.data import open_regression
 from kng.domains import LatticeBox
-from kng.estimators.public_facts import encoded
 from kng.losses import QuantilePlane
+from kng.losses.linear_encoding import encoded
 from kng.losses.quantile_plane import ENDS, PlaneRecords, PlaneRows
 from kng.norms import L1, L2, InterceptSup, LInf
 

@@ -15,8 +15,8 @@ from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.regression import AffineField, CoefficientPlan, Regression
 from kng.data import open_regression
 from kng.domains import L1Ball
-from kng.estimators.public_facts import encoded
 from kng.losses import LeastSquares
+from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
 from kng.samplers.real.envelopes.gaussian_at_edge import anchors

@@ -29,10 +29,10 @@ from kng.core.regions import Grid
 from kng.corridor import certified
 from kng.data import open_regression
 from kng.domains import Box, LatticeBox, Uncrossed
-from kng.estimators.public_facts import encoded
 from kng.losses import QuantilePlane
 from kng.losses.enclosures import plane_cover
 from kng.losses.enclosures.sorted_records import FAR
+from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG, Exponential
 from kng.norms import InterceptSup, LInf
 from kng.samplers.chains.chords import Chords

@@ -21,9 +21,9 @@ from kng.core.problem import Problem
 from kng.corridor import certified
 from kng.data import open_regression
 from kng.domains import LatticeBox
-from kng.estimators.public_facts import encoded
 from kng.losses import HuberPlane
 from kng.losses.enclosures.expansions import CEILING, FLOOR, SCALARS, expand, width
+from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
 from kng.samplers.chains.slices import Slices

@@ -20,8 +20,8 @@ from kng.core.design import Design, across
 from kng.core.privacy import ReplaceOne
 from kng.core.regression import Quadratic
 from kng.data import open_regression
-from kng.estimators.public_facts import encoded
 from kng.losses import Huber, LeastSquares
+from kng.losses.linear_encoding import encoded
 from kng.samplers.exact import piecewise_minimiser as descending
 from kng.samplers.exact import quadratic_minimiser as rational
 from kng.samplers.exact.piecewise_minimiser import Objective, descent, first_point

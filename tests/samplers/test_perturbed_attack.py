@@ -32,9 +32,9 @@ from kng.core.privacy import AddRemove
 from kng.core.regression import PerturbedPlan, SmoothField
 from kng.data import open_regression
 from kng.domains import L1Ball, Whole
-from kng.estimators.public_facts import encoded
 from kng.losses import Huber, LeastSquares
 from kng.losses.kernels.pieces import _ROUNDING, PieceSums
+from kng.losses.linear_encoding import encoded
 from kng.mechanisms import ObjectivePerturbation
 from kng.samplers.exact.objective import Perturbed
 

@@ -16,6 +16,7 @@ Coefficients live on a lattice in these units. Back in the caller's,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -35,6 +36,8 @@ _FEWEST = 2**6
 
 # Where a column begins and ends, and the step between its integers.
 Column = tuple[Fraction, Fraction, Fraction]
+# How the range between two bounds becomes so many steps.
+Cut = Callable[[Fraction, Fraction, int], Column]
 
 
 def across(low: Fraction, high: Fraction, steps: int) -> Column:

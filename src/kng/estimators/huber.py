@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from math import ceil
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from kng.core.design import Design, design_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
-from kng.core.lattice import Lattice, power_of_two_below
+from kng.core.lattice import Lattice
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Fact
@@ -24,7 +23,6 @@ from kng.estimators.public_facts import (
     Look,
     Opening,
     centre_of,
-    encoded,
     norm_of,
     resolved,
     response_bounds,
@@ -34,17 +32,22 @@ from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import Request, details, one_of
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses import HuberPlane
+from kng.losses.linear_encoding import (
+    LEAST_BOUND,
+    MOST,
+    SCALES,
+    encoded,
+    linear_design,
+    linear_lattice,
+)
+from kng.losses.pointwise.huber import Huber
+from kng.losses.reading import Weighs
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.mechanisms.scaled import Bent
 from kng.norms import LInf
 
-# The response is read in steps of 2**-20 thresholds or less, up to 2**20 thresholds from its
-# middle: no bound in practice, and none that the sensitivity of the gradient knows of.
-_FINE = 2**20
-# Half ranges of y that a coefficient in a box may be worth unless coef_bound says otherwise, and
-# the most thresholds it may be.
+# Half ranges of y that a coefficient in a box may be worth unless coef_bound says otherwise.
 _REACH = 4
-_MOST = 2**12
 # Thresholds that leave room in float64 for steps, and for coefficients in units of them.
 _SMALLEST, _LARGEST = Fraction(1, 10**290), 10**290
 # Samplers that draw from a weighed box of coefficients, which objective perturbation is not.
@@ -264,16 +267,12 @@ class HuberRegressor(PrivateRegressor):
                 f"mechanism={self.mechanism!r} draws coefficients from a box; give coef_bound, or "
                 "bounds_y."
             )
-        if not Fraction(1, 2**8) <= bound <= _MOST:
+        if not LEAST_BOUND <= bound <= MOST:
             raise SpecError(
-                f"mechanism={self.mechanism!r} needs a bound on coefficients of 1/256 to {_MOST} "
+                f"mechanism={self.mechanism!r} needs a bound on coefficients of 1/256 to {MOST} "
                 f"thresholds, got {show(bound)}. Give another coef_bound or threshold."
             )
-        # x't and y stay below 2**52 in whole numbers, and noise is far above a step.
-        room = power_of_two_below(Fraction(2**34, 1) / (design.dim * (bound + 1)))
-        step = max(1 / room, Fraction(1, 2**26))
-        reach, d = int(bound / step), design.dim
-        return Lattice((-reach * step,) * d, (step,) * d, (2 * reach,) * d)
+        return linear_lattice(Huber(design.half_y), design, bound)
 
     def _design(self, columns: Columns) -> Design:
         if self.threshold is None:
@@ -289,21 +288,15 @@ class HuberRegressor(PrivateRegressor):
                 f"threshold must lie between 1e-290 and 1e290, which coefficients in float64 need; "
                 f"got {float(threshold):g}. Use other units."
             )
-        middle, reach = self._middle(), _FINE * threshold
-        low, high = middle - reach, middle + reach
-        if self.mechanism == "exponential":
-            if self.bounds_y is None:
-                raise SpecError(
-                    "mechanism='exponential' weighs the loss, which is bounded only if the "
-                    "response is; give bounds_y, as in bounds_y=(0, 100). mechanism='kng' and "
-                    "'objective' need no bound on the response."
-                )
-            first, last = response_bounds(self.bounds_y)
-            low, high = max(low, first), min(high, last)
-        # Whole steps from end to end, so that the middle stays where it is.
-        steps = max(_FINE, ceil(2 * max(high - middle, middle - low) * _FINE / threshold))
-        records = encoded(self._covariates(columns), self._cut(low, high, steps), self._cut)
-        return design_of(records, bool(self.fit_intercept), threshold)
+        response = None if self.bounds_y is None else response_bounds(self.bounds_y)
+        weighs: Weighs = "value" if self.mechanism == "exponential" else "gradient"
+        return linear_design(
+            Huber(threshold),
+            bool(self.fit_intercept),
+            self._covariates(columns),
+            response,
+            weighs,
+        )
 
     def _scaled_design(self, columns: Columns) -> Design:
         if self.mechanism in ("kng", "exponential"):
@@ -326,7 +319,7 @@ class HuberRegressor(PrivateRegressor):
         if self._drawn_threshold:
             return {"estimates": "Huber regression at the threshold", **super()._facts()}
         middle = show(self._middle())
-        reach = show(_FINE * exact(self.threshold, "threshold"))
+        reach = show(SCALES * exact(self.threshold, "threshold"))
         response = f"shrunk towards {middle}; values more than {reach} away are clipped"
         if self.mechanism == "exponential":
             response = "clipped to its bounds"

@@ -17,7 +17,6 @@ from kng.estimators.public_facts import (
     Columns,
     Opening,
     centre_of,
-    encoded,
     norm_of,
     response_range,
 )
@@ -25,11 +24,13 @@ from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import Request
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses import LeastSquares
+from kng.losses.linear_encoding import encoded, linear_design
+from kng.losses.pointwise.squared import Squared
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.mechanisms.scaled import Clipped
 from kng.norms import CoordinateSup, LInf
 
-_STEPS = 2**16
+_SQUARED = Squared()
 
 
 class LinearRegression(PrivateRegressor):
@@ -162,10 +163,11 @@ class LinearRegression(PrivateRegressor):
         return self._fit(partial(self._in_memory, X, y))
 
     def _design(self, columns: Columns) -> Design:
-        steps = SCALED_RESPONSE_STEPS if self.mechanism == "auto" else _STEPS
-        response = self._cut(*response_range(self.bounds_y), steps)
-        records = encoded(self._covariates(columns), response, self._cut)
-        return design_of(records, bool(self.fit_intercept))
+        response, intercept = response_range(self.bounds_y), bool(self.fit_intercept)
+        if self.mechanism != "auto":
+            return linear_design(_SQUARED, intercept, self._covariates(columns), response)
+        column = self._cut(*response, SCALED_RESPONSE_STEPS)
+        return design_of(encoded(self._covariates(columns), column, self._cut), intercept)
 
     def _planned(
         self,

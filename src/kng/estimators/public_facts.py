@@ -1,25 +1,21 @@
-"""Public facts of a regression, read before the charge: its columns, bounds, centre and steps."""
+"""Public facts of a regression, read before the charge: its columns, bounds and centre."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from kng.core.bounds import Bounds, bounds_of
-from kng.core.design import REACH, Column, Design, across
-from kng.core.encoding import Encoding, encoding_of
+from kng.core.design import REACH, Design
+from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError, SpecError
 from kng.core.exact import exact, show
 from kng.core.protocols import Norm, Source
 from kng.estimators.request import one_of
 from kng.norms import L1, L2, LInf
 
-# Steps between the bounds of a covariate. 2**17 records times squares of 2**17 stay below 2**53,
-# so BLAS adds products exactly; and 2**-16 of a range is far below any statistical error.
-_STEPS = 2**16
 # Some noise is drawn in float64: outside these it would be lost in rounding, or overflow.
 _EPSILON = (Fraction(1, 10**12), Fraction(10**6))
 _RADIUS = (Fraction(1, 10**9), Fraction(REACH))
@@ -27,7 +23,6 @@ _LARGEST = 10**300
 # Ranges that leave room in float64 for their steps, and for coefficients in units of them.
 _NARROWEST, _LARGEST_RESPONSE = Fraction(1, 10**290), 10**290
 
-Cut = Callable[[Fraction, Fraction, int], Column]
 # Opens columns as a source.
 Opening = Callable[[Encoding], Source]
 # Finds out what columns there are, and how to open them.
@@ -137,20 +132,6 @@ def norm_of(name: str, automatic: Norm) -> Norm:
     one_of("norm", name, ("auto", "linf", "l2", "l1"))
     norms: dict[str, Norm] = {"auto": automatic, "linf": LInf(), "l2": L2(), "l1": L1()}
     return norms[name]
-
-
-@lru_cache(maxsize=64)
-def encoded(covariates: Bounds, response: Column, cut: Cut = across) -> Encoding:
-    """Encode covariates in 2**16 steps and a response given by low, high and step."""
-    ranges = zip(covariates.low, covariates.high, strict=True)
-    columns = [*(cut(low, high, _STEPS) for low, high in ranges), response]
-    if any(high - low < _NARROWEST for low, high, _ in columns[:-1]):
-        raise SpecError(
-            "bounds_X must be at least 1e-290 wide, for float64 to tell their steps apart. Use "
-            "other units."
-        )
-    lows, highs, steps = zip(*columns, strict=True)
-    return encoding_of(Bounds(lows, highs), granularity=steps, missing=None, bits=0)
 
 
 def response_range(value: Any) -> tuple[Fraction, Fraction]:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kng.core.design import Design, design_of
+from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
-from kng.core.lattice import AffineMap, Lattice, power_of_two_below
+from kng.core.lattice import AffineMap, Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
@@ -25,7 +25,6 @@ from kng.domains import Box, Uncrossed
 from kng.estimators.public_facts import (
     Columns,
     Look,
-    encoded,
     resolved,
     response_bounds,
     response_range,
@@ -33,16 +32,20 @@ from kng.estimators.public_facts import (
 from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import details, one_of
 from kng.losses import QuantilePlane
+from kng.losses.linear_encoding import (
+    JITTER,
+    LEAST_BOUND,
+    MOST_SPLIT,
+    linear_design,
+    linear_jitter,
+    linear_lattice,
+)
+from kng.losses.pointwise.pinball import Pinball
 from kng.mechanisms import KNG, Exponential
 from kng.norms import InterceptSup, LInf
 
-# The response is read in 2**24 steps, and coefficients are released in steps of 2**-31 of their
-# bound, but not below 2**-33 half ranges of y: far below the noise, fine enough to split a heap,
-# and products with covariates in 2**16 steps are exact in float64.
-_RESPONSE = 2**24
-_FINE, _FINEST = 2**31, Fraction(1, 2**33)
-# Responses are shifted at random by up to 2**-13 of their range, so that heaps can be split.
-_SPREAD = Fraction(2, 2**12)
+# Records and lattice are the same for every quantile.
+_TILTED = Pinball(Fraction(1, 2))
 # The largest denominator of a quantile: it multiplies sums over records in float64.
 _DIGITS = 10**30
 # Half ranges of y that a coefficient may be worth unless coef_bound says otherwise.
@@ -243,23 +246,20 @@ class QuantileRegressor(PrivateRegressor):
         return taus
 
     def _design(self, columns: Columns) -> Design:
-        response = self._cut(*response_range(self.bounds_y), _RESPONSE)
-        records = encoded(self._covariates(columns), response, self._cut)
-        return design_of(records, bool(self.fit_intercept))
+        response, intercept = response_range(self.bounds_y), bool(self.fit_intercept)
+        return linear_design(_TILTED, intercept, self._covariates(columns), response)
 
     def _lattice(self, design: Design) -> Lattice:
         """Return where coefficients live: steps of a power of two within the bound."""
         bound = Fraction(_REACH)
         if self.coef_bound is not None:
             bound = positive(self.coef_bound, "coef_bound") / design.half_y
-        if not Fraction(1, 2**8) <= bound <= 2**8:
+        if not LEAST_BOUND <= bound <= MOST_SPLIT:
             raise SpecError(
                 f"coef_bound must lie between 1/256 and 256 times {show(design.half_y)}, the unit "
                 f"of the response; got {self.coef_bound}. Leave it out for twice the range of y."
             )
-        step = max(power_of_two_below(bound) / _FINE, _FINEST)
-        reach, d = int(bound / step), design.dim
-        return Lattice((-reach * step,) * d, (step,) * d, (2 * reach,) * d)
+        return linear_lattice(_TILTED, design, bound)
 
     def _stepwise(
         self,
@@ -276,15 +276,14 @@ class QuantileRegressor(PrivateRegressor):
         grid = Grid((Fraction(0),) * design.dim, answers.step)
         end = -answers.origin[0]
         box = Box(-end, end, design.dim)
-        low, high = design.ends[-1]
-        spread = _SPREAD * (high - low) / 2
+        jitter = linear_jitter(_TILTED, design)
         plans: list[DensityPlan] = []
         for step, tau in enumerate(taus):
             domain: Domain = box.on(grid)
             if step:
                 nearest = min(range(step), key=lambda i: abs(taus[i] - tau))
                 domain = Uncrossed(box, 1 if tau > taus[nearest] else -1, nearest).on(grid)
-            loss, norm = QuantilePlane(tau, design, spread), self._norm(tau, unit)
+            loss, norm = QuantilePlane(tau, design, jitter), self._norm(tau, unit)
             problem = Problem(loss, norm, domain, design.records, answers, unit)
             plans.append(weigh.plan(problem, share))
         return plans
@@ -316,7 +315,7 @@ class QuantileRegressor(PrivateRegressor):
 
     def _facts(self) -> dict[str, str]:
         low, high = response_bounds(self.bounds_y)
-        shift = (high - low) * _SPREAD / 4
+        shift = (high - low) * JITTER / 4
         return {
             "response": f"clipped to its bounds, then shifted at random by up to {show(shift)}",
             **super()._facts(),

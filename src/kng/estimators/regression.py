@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kng.core.bounds import Bounds, bounds_of
-from kng.core.design import Design, across, from_zero
+from kng.core.design import Cut, Design, across, from_zero
 from kng.core.errors import KngError, SchemaError, SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.privacy import PrivacyUnit, ReplaceOne
@@ -28,7 +28,6 @@ from kng.data import covariates_of, open_regression, open_response
 from kng.estimators.fit import Fit
 from kng.estimators.public_facts import (
     Columns,
-    Cut,
     Look,
     Opening,
     Openings,

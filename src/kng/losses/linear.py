@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
-
-import numpy as np
+from typing import ClassVar
 
 from kng.core.bodies import Body, Cuboid, Hull, product_set
+from kng.core.bounds import Bounds
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
-from kng.core.parts import Field
-from kng.core.plan import DensityPlan
-from kng.core.protocols import EVERY, Source
+from kng.core.parts import Field, Standing
+from kng.core.protocols import Source
 from kng.core.regions import Grid, Region
-from kng.losses.fields.linear_field import Length, LinearField
-from kng.losses.fields.quadratic_field import QuadraticField
-from kng.losses.kernels.gram import Gram
 from kng.losses.kernels.linear_rows import ENDS, WHOLE, LinearRows
+from kng.losses.linear_encoding import Range, linear_design, linear_jitter, linear_lattice
 from kng.losses.linear_spread import LinearSpread
 from kng.losses.pointwise.function import Interval, Pointwise, Stepped
+from kng.losses.reading import ReadPlan, Weighs
 
 _EVERY = Interval(None, None)
 # Steps of the largest value, where values are rounded to steps.
@@ -34,74 +32,83 @@ _NONE, _ONE = Fraction(0), Fraction(1)
 class Linear:
     """A pointwise function of the residuals of a linear model.
 
-        l(theta; z, y) = rho(z'theta, y),      score = psi(z'theta, y) z
+        l(theta; z, y) = rho(z'theta, y'),      score = psi(z'theta, y') z
+        z_j in [a_j, b_j] within [-1, 1],  z_0 = 1 for an intercept
+
+    theta is in units of the response for a covariate at its bound: the prediction at the middle of
+    the covariates, if there is an intercept, then coefficient times half a range for each.
+
+    A bounded psi in [u, v] has the body  { w z : u <= w <= v },  for every theta and every y. One
+    that grows without end has the closed forms of `LinearSpread`, at a theta or over a bounded
+    region.
 
     Parameters
     ----------
-    pointwise : Squared, Pinball, Huber, ...
-        The function rho of a prediction and a response.
+    pointwise : Pointwise
+        A function of a prediction and a response: ``Squared()``, ``Pinball(tau)``, ...
     target : str, optional
         The column of a table that is the response.
     intercept : bool
         Whether predictions have a constant term; without one covariates and response are measured
         from 0.
 
-    Notes
-    -----
-    theta is in units of the response for a covariate at its bound: the prediction at the middle of
-    the covariates, if there is an intercept, then coefficient times half a range for each.
+    Paper    Sections 4.2 and 4.5, and beyond it.
+    Privacy  docs/proofs/losses/linear.md.
+    Cost     One pass; the records are kept, unless psi is proportional to the residual.
     """
 
     pointwise: Pointwise
     target: str | None = None
     intercept: bool = True
-
-    def over(
-        self, design: Design, lattice: Lattice | None = None, jitter: Fraction = _NONE
-    ) -> LinearLoss:
-        """Return the loss of records with this design; ``lattice`` is where coefficients live."""
-        if design.intercept != self.intercept:
-            raise SpecError("Linear: loss and design must agree on whether there is an intercept.")
-        return LinearLoss(self.pointwise, design, lattice, jitter)
-
-
-@dataclass(frozen=True, slots=True)
-class LinearLoss:
-    """A pointwise function of residuals, over records with a public design.
-
-        score = psi(z'theta, y') z,      z_j in [a_j, b_j] within [-1, 1],  z_0 = 1 for an intercept
-
-    A bounded psi in [u, v] has the body  { w z : u <= w <= v },  for every theta and every y. One
-    that grows without end has the closed forms of `LinearSpread`, at a theta or over a bounded
-    region.
-
-    ``lattice`` is where coefficients live, centred on 0 with one step; ``jitter`` is the width, in
-    units of y', of a random shift that every response gets by itself before a draw. No plane splits
-    a heap of equal responses; a shift far below the noise makes it a slope that planes can split.
-    It moves with no other record, so it costs nothing.
-
-    Paper    Sections 4.2 and 4.5, and beyond it.
-    Privacy  docs/proofs/losses/linear.md.
-    Cost     One pass; the records are kept, unless psi is linear.
-    """
-
-    pointwise: Pointwise
-    design: Design
-    lattice: Lattice | None = None
+    records: Design | None = None
+    # Where coefficients live: centred on 0, with one step.
+    answers: Lattice | None = None
+    # The width, in units of y', of a random shift that every response gets by itself before a
+    # draw. No plane splits a heap of equal responses; a shift far below the noise makes it a slope
+    # that planes can split. It moves with no other record, so it costs nothing.
     jitter: Fraction = _NONE
+    model: ClassVar[str] = "linear"
+    standing: ClassVar[Standing] = Standing.PROVED
 
     def __post_init__(self) -> None:
-        if self.lattice is None:
+        if self.records is None:
             return
-        step, d = self.lattice.step, self.design.dim
-        if (
-            len(step) != d
-            or len(set(step)) > 1
-            or self.lattice.units(_middle(self.lattice)) != ((_NONE,) * d)
-        ):
+        if self.records.intercept != self.intercept:
+            raise SpecError("Linear: loss and design must agree on whether there is an intercept.")
+        if self.answers is None:
+            return
+        step, zero = self.answers.step, (_NONE,) * self.records.dim
+        middle = [last // 2 for last in self.answers.last]
+        if len(set(step)) > 1 or self.answers.units(middle) != zero:
             raise SpecError("Linear: coefficients live on a lattice centred on 0 with one step.")
-        if self.proportion is None and any(span != ENDS for span in self.design.spans[:-1]):
+        if self.proportion is None and any(span != ENDS for span in self.records.spans[:-1]):
             raise SpecError(f"Linear reads covariates in steps of 2/{ENDS} of their unit.")
+
+    def encode(
+        self, covariates: Bounds, response: Range | None, weighs: Weighs = "gradient"
+    ) -> Design:
+        """Return how records with these bounds become whole numbers."""
+        return linear_design(self.pointwise, self.intercept, covariates, response, weighs)
+
+    def lattice(self, design: Design, bound: Fraction | None) -> Lattice:
+        """Return where coefficients of at most this size live; None where they have no bound."""
+        return linear_lattice(self.pointwise, design, bound)
+
+    def over(
+        self, design: Design, answers: Lattice | None = None, jitter: Fraction | None = None
+    ) -> Linear:
+        """Return the loss of records with this design, and coefficients on this lattice."""
+        wide = linear_jitter(self.pointwise, design) if jitter is None else jitter
+        return replace(self, records=design, answers=answers, jitter=wide)
+
+    @property
+    def design(self) -> Design:
+        """The records' bounds and steps, in standardised units."""
+        if self.records is None:
+            raise IncompatibleParts(
+                "losses.Linear knows no bounds of records. Use Linear(...).over(design)."
+            )
+        return self.records
 
     @property
     def dim(self) -> int:
@@ -111,9 +118,7 @@ class LinearLoss:
     @property
     def grid(self) -> Grid | None:
         """Where coefficients live."""
-        if self.lattice is None:
-            return None
-        return Grid((_NONE,) * self.dim, self.lattice.step)
+        return None if self.answers is None else Grid((_NONE,) * self.dim, self.answers.step)
 
     @property
     def proportion(self) -> Fraction | None:
@@ -149,7 +154,7 @@ class LinearLoss:
                 "and the domain is unbounded. Use a bounded domain (coef_bound, or "
                 "kng.domains.L1Ball), or KNG, which weighs the gradient."
             )
-        if self.proportion is None and self.lattice is not None:
+        if self.proportion is None and self.answers is not None:
             rows = self.rows
             if rows.rounded == "up":
                 length += self.jitter / 2 + rows.unit  # y' is rounded up and shifted
@@ -175,14 +180,14 @@ class LinearLoss:
         every plane of the lattice is farther away than that; scores are the same, and values but
         for a constant.
         """
-        assert self.lattice is not None
-        step = self.lattice.step[0]
+        assert self.answers is not None
+        step = self.answers.step[0]
         if self.pointwise.curvature is None:
             return LinearRows(self.design, step, "up")
         if self.pointwise.scale is None:
             return LinearRows(self.design, step, "nearest")
         scale = self.pointwise.scale / self.design.half_y * ENDS / step
-        reach = ENDS * sum(last // 2 + 1 for last in self.lattice.last)
+        reach = ENDS * sum(last // 2 + 1 for last in self.answers.last)
         return LinearRows(self.design, step, "nearest", reach + int(2 * scale))
 
     def stepped(self, most: int) -> Stepped:
@@ -199,26 +204,21 @@ class LinearLoss:
             unit, Interval(-most * unit, most * unit), Interval(low * unit, high * unit)
         )
 
-    def read(self, source: Source, plans: Sequence[DensityPlan]) -> Sequence[Field]:
-        """Read the records once, for all plans."""
-        assert self.lattice is not None
-        step = self.lattice.step[0]
-        if self.proportion is not None:
-            state = source.reduce(Gram(self.design.records.last))
-            return [
-                QuadraticField.of(state, self.design, self.proportion, step, _measured(plan))
-                for plan in plans
-            ]
-        steps = [self.stepped(_most(plan)) for plan in plans]
-        table = source.collect(self.rows, EVERY)
-        rows, response = np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
-        del table
-        # log2 of the shifts there are, in whole numbers of y
-        jitter = max(0, int(self.jitter / self.rows.unit).bit_length() - 1)
-        return [
-            LinearField(rows, response, stepped, _measured(plan), self._largest(plan), jitter)
-            for plan, stepped in zip(plans, steps, strict=True)
-        ]
+    def read(self, source: Source, plans: Sequence[ReadPlan]) -> Sequence[Field]:
+        """Read the records once for all plans; below the charge."""
+        from kng.losses.fields.linear_field import read_linear
+
+        return read_linear(source, plans)
+
+    def largest(self, most: int) -> int:
+        """Return the largest |psi| in whole steps, for predictions of at most so many of them."""
+        unit, (low, high) = self.rows.unit * self._scale, self.rows.ends()
+        found = self.pointwise.psi(
+            Interval(-most * unit, most * unit), Interval(low * unit, high * unit)
+        )
+        assert found.low is not None  # of bounded ranges
+        assert found.high is not None
+        return ceil(max(-found.low, found.high) / self.stepped(most).psi_step)
 
     @property
     def _scale(self) -> Fraction:
@@ -245,26 +245,16 @@ class LinearLoss:
             )
         return LinearSpread(self.pointwise, sides, self.design)
 
-    def _largest(self, plan: DensityPlan) -> int:
-        """Return the largest |psi| in whole steps."""
-        steps, unit = self.stepped(_most(plan)), self.rows.unit * self._scale
-        low, high = self.rows.ends()
-        eta = _most(plan) * unit
-        found = self.pointwise.psi(Interval(-eta, eta), Interval(low * unit, high * unit))
-        assert found.low is not None
-        assert found.high is not None
-        return ceil(max(-found.low, found.high) / steps.psi_step)
-
     def _whole_steps(self, value: Fraction, region: Region) -> Fraction:
         """Round a largest value up to a whole step, where values are rounded to public steps.
 
         No value has more than LOSS steps, a power of two of which is 1.
         """
         scale = self.pointwise.scale
-        if scale is None or self.lattice is None:
+        if scale is None or self.answers is None:
             return value
         rows = self.rows
-        step, sides = self.lattice.step[0], zip(*_corners(region), strict=True)
+        step, sides = self.answers.step[0], zip(*_corners(region), strict=True)
         reach = ENDS * sum(floor(max(abs(low), abs(high)) / step) for low, high in sides)
         residual = reach + max(map(abs, rows.ends()))
         own = scale / self.design.half_y / rows.unit
@@ -274,10 +264,6 @@ class LinearLoss:
 
 def _between(low: Fraction, high: Fraction, scale: Fraction) -> Interval:
     return Interval(low * scale, high * scale)
-
-
-def _middle(lattice: Lattice) -> tuple[int, ...]:
-    return tuple(last // 2 for last in lattice.last)
 
 
 def _corners(region: Region) -> tuple[Sequence[Fraction], Sequence[Fraction]]:
@@ -293,14 +279,3 @@ def _length(region: Region) -> Fraction | None:
     sides = zip(*_corners(region), strict=True)
     box = sum((max(abs(low), abs(high)) for low, high in sides), _NONE)
     return box if region.length is None else min(box, region.length)
-
-
-def _measured(plan: DensityPlan) -> Length | None:
-    """Return the norm of a plan that weighs gradients, and None for one that weighs values."""
-    return plan.problem.norm.value if plan.score == "gradient" else None
-
-
-def _most(plan: DensityPlan) -> int:
-    """Return the largest prediction over a plan's box, in whole numbers."""
-    sides = zip(plan.domain.first, plan.domain.last, strict=True)
-    return ENDS * sum(max(abs(first), abs(last)) for first, last in sides)

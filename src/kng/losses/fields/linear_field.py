@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.parts import Expansion, Point
+from kng.core.protocols import EVERY, Source
 from kng.losses.enclosures.tied_records import shift
+from kng.losses.fields.quadratic_field import QuadraticField
+from kng.losses.kernels.gram import Gram
 from kng.losses.kernels.linear_rows import ENDS
 from kng.losses.pointwise.function import Chords, Stepped
+from kng.losses.reading import ReadPlan
 
 Array = NDArray[np.float64]
 Length = Callable[[Sequence[Fraction]], Fraction]
@@ -30,6 +34,37 @@ _BOXES = 2**8
 # Records that a starting point looks at, and its steps.
 _SOME = 2**13
 _STEPS, _HALVINGS = 12, 6
+
+
+def read_linear(
+    source: Source, plans: Sequence[ReadPlan]
+) -> Sequence[LinearField | QuadraticField]:
+    """Return a field for each plan: of sums of products where they are enough, or of all records.
+
+    Plans that are read together have one design and one lattice.
+    """
+    loss = plans[0].problem.loss
+    lengths = [plan.problem.norm.value if plan.weighs == "gradient" else None for plan in plans]
+    if loss.proportion is not None:
+        state = source.reduce(Gram(loss.design.records.last))
+        step = loss.grid.step[0]
+        return [
+            QuadraticField.of(state, loss.design, loss.proportion, step, length)
+            for length in lengths
+        ]
+    table = source.collect(loss.rows, EVERY)
+    rows, response = np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
+    del table
+    # log2 of the shifts there are, in whole numbers of y
+    jitter = max(0, int(loss.jitter / loss.rows.unit).bit_length() - 1)
+    fields = []
+    for plan, length in zip(plans, lengths, strict=True):
+        each, domain = plan.problem.loss, plan.domain
+        ends = zip(domain.first, domain.last, strict=True)
+        most = ENDS * sum(max(abs(first), abs(last)) for first, last in ends)
+        stepped, largest = each.stepped(most), each.largest(most)
+        fields.append(LinearField(rows, response, stepped, length, largest, jitter))
+    return fields
 
 
 @dataclass(frozen=True, slots=True)

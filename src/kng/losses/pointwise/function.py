@@ -53,6 +53,10 @@ class Pointwise(Protocol):
     response. psi may be in a unit of its own: d rho / d eta times a constant above 0.
     """
 
+    def __hash__(self) -> int:
+        """Functions with the same numbers are the same."""
+        ...
+
     @property
     def name(self) -> str:
         """What receipts call it."""
