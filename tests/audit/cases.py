@@ -78,7 +78,14 @@ def norms(last: Point, relation: str) -> dict[str, Norm]:
     """Return the norms that have an exact noise, for records of 0 .. last."""
     neighbours = ReplaceOne(1) if relation == REPLACE else AddRemove()
     widths = Squared().sum_widths(encoding(last), neighbours)
-    return {"weighted-sup": WeightedSup(widths), "linf": LInf(), "l1": L1()}
+    weights = tuple(range(1, len(widths) + 1))
+    return {
+        "weighted-sup": WeightedSup(widths),
+        "linf": LInf(),
+        "l1": L1(),
+        "l1-weighted": L1(weights),
+        "linf-weighted": LInf(weights),
+    }
 
 
 def universe_of(values: tuple[int | Record, ...], relation: str) -> tuple[Dataset, ...]:

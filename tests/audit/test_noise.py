@@ -36,7 +36,7 @@ from kng.norms import L1
 
 @pytest.mark.parametrize("records_per_person", [1, 2])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
-@pytest.mark.parametrize("norm", ["weighted-sup", "linf", "l1"])
+@pytest.mark.parametrize("norm", ["weighted-sup", "linf", "l1", "l1-weighted", "linf-weighted"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("shape", [LINE, PLANE], ids=["line", "plane"])
 def test_the_loss_of_every_neighbouring_pair_is_at_most_epsilon_and_reaches_it(

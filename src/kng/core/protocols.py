@@ -102,6 +102,10 @@ class Norm(Protocol):
         """Return the norm of a vector."""
         ...
 
+    def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
+        """Return the largest norm between two corners, never below it."""
+        ...
+
 
 @runtime_checkable
 class BoxNorm(Norm, Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -130,8 +130,8 @@ def _on_the_sum(
             answers.origin, tuple(h / n for h in answers.step), tuple(n * k for k in answers.last)
         )
     widths = loss.sum_widths(records, unit.neighbours)
-    norms: dict[str, Norm] = {"l1": L1(), "linf": LInf()}
-    ball = norms.get(norm, WeightedSup(widths))
+    norms: dict[str, Callable[[], Norm]] = {"l1": L1, "linf": LInf}
+    ball = norms[norm]() if norm in norms else WeightedSup(widths)
     problem = Problem(loss, ball, Whole(len(widths), base=Uniform()), records, answers, unit)
 
     def finish(drawn: Sequence[Point]) -> Point:

@@ -14,6 +14,7 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import EVERY, Norm, Sensitivity, Source
 from kng.core.sensitivity import Constant
+from kng.core.shapes import RoundShape
 from kng.losses.fields.distances import STEPS, UNIT, Distances, Unchanged
 
 _MOST = 8
@@ -45,7 +46,7 @@ class GeometricMedian:
     ) -> Sensitivity:
         """Return how far one record moves the score: its ball of unit vectors has radius 1."""
         one = Fraction(1)
-        if norm.value((3 * one, 4 * one)) != 5:
+        if norm.shape != RoundShape():
             raise IncompatibleParts("The geometric median is measured in norms.L2; use that.")
         _refuse_fine(records)
         return Constant(2 * one if isinstance(neighbours, ReplaceOne) else one)

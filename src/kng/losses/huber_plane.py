@@ -30,6 +30,7 @@ from kng.core.protocols import (
     Source,
 )
 from kng.core.sensitivity import Constant
+from kng.core.shapes import BoxShape
 
 # Whole steps of a standardised covariate from 0 to 1, of a clipped residual from 0 to the
 # threshold, and of the largest loss.
@@ -76,8 +77,8 @@ class HuberPlane:
         neighbours: Neighbours,
     ) -> Sensitivity:
         """Return how far one record moves the gradient: by corners of a cube."""
-        one, none = Fraction(1), Fraction(0)
-        if norm.value((one, one)) != 1 or norm.value((one, none)) != 1:
+        one = Fraction(1)
+        if norm.shape != BoxShape():
             raise IncompatibleParts("Huber's gradient is measured in the sup norm here; use that.")
         return Constant(2 * one if isinstance(neighbours, ReplaceOne) else one)
 

@@ -29,6 +29,7 @@ from kng.core.protocols import (
     Source,
 )
 from kng.core.sensitivity import Constant
+from kng.core.shapes import BoxShape, InterceptShape
 from kng.losses.enclosures.tied_records import shift
 
 # Whole steps of a standardised covariate from 0 to 1, and so the entry of the intercept. float32
@@ -269,11 +270,11 @@ def exact_sum(values: NDArray[np.floating]) -> int:
 
 def slope_of(norm: Norm) -> Fraction:
     """Return the weight of slopes in a norm that branch and bound can measure."""
-    one, none = Fraction(1), Fraction(0)
-    slope = norm.value((none, one))
-    if norm.value((one, none)) != 1 or norm.value((one, one)) != 1 or not 0 < slope <= 1:
+    if isinstance(norm.shape, InterceptShape):
+        return norm.shape.slope
+    if norm.shape != BoxShape():
         raise IncompatibleParts(
             "Quantile planes are measured in the sup norm or in norms.InterceptSup; use "
             "norm='auto' or 'linf'."
         )
-    return slope
+    return Fraction(1)

@@ -97,7 +97,8 @@ def _coefficients(problem: Regression, epsilon: Fraction) -> CoefficientPlan:
             f"KNG for regression draws norms without weights so far; {type(norm).__name__} has "
             "some. Use norms.LInf() or norms.CoordinateSup()."
         )
-    corner = norm.value((Fraction(1),) * design.dim)
+    ones = (Fraction(1),) * design.dim
+    corner = norm.largest([-one for one in ones], ones)
     if isinstance(problem.domain, BallDomain):
         largest = corner * loss.gradient_bound(problem.domain.radius, design, unit.neighbours)
         constant = Scale(lambda theta: np.full(theta.shape, float(largest)), float(largest))

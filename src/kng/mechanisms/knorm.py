@@ -42,12 +42,11 @@ class KNorm:
                 "elsewhere its normaliser depends on the data. Use domains.Whole with "
                 "base=Uniform(); answers are clamped after the draw."
             )
-        # Norms here grow with each |coordinate|, so the corner of the box attains the largest.
         widths = loss.sum_widths(problem.records, neighbours)
         return NoisePlan(
             problem,
             epsilon,
             self.name,
-            problem.norm.value(widths),
+            problem.norm.largest([-w for w in widths], widths),
             loss.sum_steps(problem.records, neighbours),
         )

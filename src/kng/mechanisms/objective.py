@@ -104,7 +104,8 @@ def sensitivity(problem: Regression) -> Fraction:
     if not isinstance(norm, LazyNorm):
         raise IncompatibleParts(f"No noise is known here for the norm {type(norm).__name__}.")
     radius = problem.domain.radius if isinstance(problem.domain, BallDomain) else None
-    corner = norm.value((Fraction(1),) * design.dim)
+    ones = (Fraction(1),) * design.dim
+    corner = norm.largest([-one for one in ones], ones)
     return unit.group(corner * loss.perturbed_bound(radius, design, unit.neighbours))
 
 

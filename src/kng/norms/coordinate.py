@@ -10,8 +10,7 @@ from kng.core.bodies import Cuboid, Piece
 from kng.core.errors import SpecError
 from kng.core.parts import Norm
 from kng.core.shapes import Shape
-from kng.norms.lp import Array, LInf
-from kng.norms.rounding import furthest
+from kng.norms.lp import Array, LInf, furthest
 from kng.norms.weighted import WeightedSup
 from kng.norms.weights import Weights
 

@@ -13,7 +13,8 @@ from kng.core.errors import SpecError
 from kng.core.exact import exact
 from kng.core.parts import Norm
 from kng.core.shapes import InterceptShape, Shape
-from kng.norms.rounding import Array, furthest, near_far, outwards
+from kng.norms.lp import furthest
+from kng.norms.rounding import Array, near_far, outwards
 
 
 @dataclass(frozen=True, slots=True)

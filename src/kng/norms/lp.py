@@ -19,7 +19,7 @@ from kng.core.exact import positives
 from kng.core.parts import Norm
 from kng.core.shapes import BoxShape, RoundShape, Shape, SumShape
 from kng.norms.roots import length_up
-from kng.norms.rounding import TINY_ROOT, furthest, near_far, outwards
+from kng.norms.rounding import TINY_ROOT, near_far, outwards
 from kng.norms.weights import Weights, mismatch, rounded, spread
 
 Array = NDArray[np.float64]
@@ -312,6 +312,11 @@ class LInf:
         radius = -sum((number.log() for number in uniforms[: dim + 1]), arb(0))
         cube = [radius * (2 * number - 1) for number in uniforms[dim + 1 :]]
         return _divided(cube, self.weights)
+
+
+def furthest(low: Sequence[Fraction], high: Sequence[Fraction]) -> list[Fraction]:
+    """Return the largest size of each coordinate."""
+    return [max(-a, b) for a, b in zip(low, high, strict=True)]
 
 
 def _divided(unit: list[arb], weights: Weights) -> list[arb]:

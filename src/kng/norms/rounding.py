@@ -8,9 +8,6 @@ Most norms here do; `kng.norms.polytope` does not, and never asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,11 +21,6 @@ _LARGEST = float(np.finfo(np.float64).max)
 def near_far(low: Array, high: Array) -> tuple[Array, Array]:
     """Return the least and the largest size of each coordinate, exactly."""
     return np.maximum(np.maximum(low, -high), 0.0), np.maximum(-low, high)
-
-
-def furthest(low: Sequence[Fraction], high: Sequence[Fraction]) -> list[Fraction]:
-    """Return the largest size of each coordinate."""
-    return [max(-a, b) for a, b in zip(low, high, strict=True)]
 
 
 def outwards(lower: Array, upper: Array, roundings: int, tiny: float = TINY) -> tuple[Array, Array]:

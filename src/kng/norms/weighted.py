@@ -12,8 +12,8 @@ from kng.core.errors import SpecError
 from kng.core.exact import positives
 from kng.core.parts import Norm
 from kng.core.shapes import BoxShape, Shape
-from kng.norms.lp import LInf
-from kng.norms.rounding import Array, furthest
+from kng.norms.lp import LInf, furthest
+from kng.norms.rounding import Array
 from kng.norms.weights import mismatch
 
 
