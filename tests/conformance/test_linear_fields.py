@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from conformance.test_linear import ACROSS, TWO_SIDED, design_of, lattice_of
 
+from kng.core.bits import SeededBits
 from kng.core.design import Design
+from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
+from kng.core.privacy import ReplaceOne
 from kng.data import open_regression
-from kng.losses import HuberPlane, QuantilePlane
-from kng.losses.fields.linear_field import LinearField
+from kng.domains import LatticeBox
+from kng.losses.fields.linear_field import LinearField, read_linear
 from kng.losses.linear import Linear
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
 from kng.norms import L1, L2, InterceptSup, LInf
-from tests.conformance.test_linear import ACROSS, TWO_SIDED, design_of, lattice_of
 
 F = Fraction
 N = 500
@@ -26,9 +30,9 @@ N = 500
 
 def plan_of(loss, norm, weighs: str, reach: int, answers: Lattice):
     d = loss.design.dim
-    box = SimpleNamespace(first=(-reach,) * d, last=(reach,) * d)
+    box = LatticeBox((-reach,) * d, (reach,) * d)
     problem = SimpleNamespace(norm=norm, loss=loss, answers=answers)
-    return SimpleNamespace(problem=problem, weighs=weighs, score=weighs, domain=box)
+    return SimpleNamespace(problem=problem, weighs=weighs, domain=box)
 
 
 def records(design: Design, rng, n=N):
@@ -58,7 +62,7 @@ def loss_of(name: str) -> tuple[Linear, Lattice, int]:
 
 
 def field_of(loss: Linear, source, norm, weighs: str, reach: int, answers: Lattice):
-    (field,) = loss.read(source, [plan_of(loss, norm, weighs, reach, answers)])
+    (field,) = read_linear(source, [plan_of(loss, norm, weighs, reach, answers)])
     return field
 
 
@@ -126,32 +130,68 @@ def test_small_boxes_have_narrow_bounds():
             assert (expansion.out <= 1e-6).all()
 
 
+ACCELERATED = {"pinball": "quantile planes", "huber": "Huber planes"}
+
+
 @pytest.mark.parametrize("name", ["pinball", "pinball through 0", "huber", "huber through 0"])
 @pytest.mark.parametrize("weighs", ["gradient", "value"])
 def test_the_generic_field_agrees_with_the_accelerators(name, weighs):
     loss, answers, reach = loss_of(name)
     rng = np.random.default_rng(6)
     source = records(loss.design, rng)
-    p = loss.pointwise
-    norm = LInf()
-    if isinstance(p, Pinball):
-        old = QuantilePlane(p.tau, loss.design)
-        norm = InterceptSup(F(5, 9)) if loss.design.intercept else LInf()
-    else:
-        old = HuberPlane(loss.design)
-    plan = plan_of(old, norm, weighs, reach, answers)
-    read = old.read_gradient if weighs == "gradient" else old.read_value
-    (fast,) = read(source, [plan])
-    field = field_of(loss, source, norm, weighs, reach, answers)
+    norm = InterceptSup(F(5, 9)) if name == "pinball" else LInf()
+    plan = plan_of(loss, norm, weighs, reach, answers)
+    assert loss.accelerator(plan) == ACCELERATED[name.removesuffix(" through 0")]
+    (fast,) = loss.read(source, [plan])
+    (field,) = read_linear(source, [plan])
+    assert type(fast) is not type(field)
     grain = field.stepped.rho_step * N
     for _ in range(40):
         point = tuple(int(k) for k in rng.integers(-reach, reach + 1, loss.dim))
         if weighs == "gradient":
             assert field.score(point) == fast.score(point)
         else:  # values are rounded down to steps, which differ
-            assert (
-                abs(field.score(point) - fast.score(point)) <= 2 * grain + F(fast_grain(fast)) * N
-            )
+            assert abs(field.score(point) - fast.score(point)) <= 2 * grain + fast_grain(fast) * N
+
+
+def test_accelerators_of_planes_serve_by_what_parts_state():
+    for name, stated in ACCELERATED.items():
+        loss, answers, reach = loss_of(name)
+        for norm in (L1(), L2(), LInf(weights=(1, 2))):
+            assert loss.accelerator(plan_of(loss, norm, "gradient", reach, answers)) is None
+        plan = plan_of(loss, LInf(), "gradient", reach, answers)
+        assert loss.accelerator(plan) == stated
+        plan.domain = SimpleNamespace(first=plan.domain.first, last=plan.domain.last)
+        assert loss.accelerator(plan) is None
+
+
+def test_shifts_of_both_are_the_same():
+    loss, answers, reach = loss_of("pinball")
+    loss = replace(loss, jitter=F(1, 2**10))
+    plan = plan_of(loss, LInf(), "gradient", reach, answers)
+    source = records(loss.design, np.random.default_rng(9))
+    (fast,), (field,) = loss.read(source, [plan]), read_linear(source, [plan])
+    shifted, plain = fast.shifted(SeededBits(3)), field.shifted(SeededBits(3))
+    assert (shifted.response == plain.response).all()
+    assert (plain.response != field.response).any()
+
+
+def test_pieces_are_those_of_the_summed_loss():
+    """One step of Newton from the piece at theta: the gradient there is the field's score."""
+    for name in ("squared", "huber"):
+        loss, answers, reach = loss_of(name)
+        source = records(loss.design, np.random.default_rng(10))
+        pick = SimpleNamespace(value=lambda v: v[0], shape=None)
+        field = field_of(loss, source, pick, "gradient", reach, answers)
+        pieces = loss.read_pieces(source, ReplaceOne(N))
+        point = tuple(int(k) for k in np.rint(field.start()))
+        theta = [answers.step[0] * k for k in point]
+        piece = pieces.piece(theta, F(1))
+        gradient = sum(a * t for a, t in zip(piece.rows[0], theta, strict=True)) - piece.right[0]
+        assert abs(gradient - field.score(point)) <= N * F(1, 2**16)
+    assert loss_of("squared")[0].curvature == loss_of("huber")[0].curvature == 2
+    with pytest.raises(IncompatibleParts, match="pinball"):
+        loss_of("pinball")[0].read_pieces(source, ReplaceOne(N))
 
 
 def fast_grain(field) -> Fraction:

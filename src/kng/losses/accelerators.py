@@ -13,18 +13,26 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from kng.core.parts import Walled
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit
 from kng.core.protocols import EVERY, Source
-from kng.core.shapes import RoundShape
+from kng.core.shapes import BoxShape, InterceptShape, RoundShape
 from kng.losses.fields.distances import Distances, Unchanged
 from kng.losses.fields.moment_line import DistanceField, ParabolaField
 from kng.losses.fields.ranked_line import RankField, TiltedField
+from kng.losses.huber_plane import HuberRecords, HuberRows
 from kng.losses.kernels.moments import Moments
 from kng.losses.kernels.ranks import Wanted, read_ranks
+from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
+from kng.losses.quantile_plane import ENDS, PlaneRecords, PlaneRows, exact_sum
 from kng.losses.reading import ReadPlan
+
+# The largest denominator of a quantile: it multiplies sums over records in float64.
+_DIGITS = 10**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +87,30 @@ def _distances_serve(plan: ReadPlan) -> bool:
     )
 
 
+def _planes_serve(plan: ReadPlan) -> bool:
+    """Tell whether quantile planes are measured in a norm that knows the intercept, or the sup."""
+    loss, shape = plan.problem.loss, plan.problem.norm.shape
+    return (
+        loss.model == "linear"
+        and isinstance(loss.pointwise, Pinball)
+        and loss.pointwise.tau.denominator <= _DIGITS
+        and (plan.weighs == "value" or isinstance(shape, InterceptShape) or shape == BoxShape())
+        and isinstance(plan.domain, Walled)
+    )
+
+
+def _huber_planes_serve(plan: ReadPlan) -> bool:
+    """Tell whether Huber's loss is measured in the sup norm, in units of its threshold."""
+    loss = plan.problem.loss
+    return (
+        loss.model == "linear"
+        and isinstance(loss.pointwise, Huber)
+        and loss.pointwise.threshold == loss.design.half_y
+        and (plan.weighs == "value" or plan.problem.norm.shape == BoxShape())
+        and isinstance(plan.domain, Walled)
+    )
+
+
 def _relation(unit: PrivacyUnit) -> Neighbours:
     """Return what is public of the number of records; where some may be absent, nothing is."""
     return unit.neighbours if unit.presence == "always" else AddRemove()
@@ -129,10 +161,45 @@ def _read_distances(source: Source, plans: Sequence[ReadPlan]) -> list[Distances
     ]
 
 
+def _read_planes(source: Source, plans: Sequence[ReadPlan]) -> list[PlaneRecords]:
+    """Keep the records of all plans, which have one design and one lattice."""
+    loss = plans[0].problem.loss
+    table = source.collect(PlaneRows(loss.design, loss.answers), EVERY)
+    rows, response = np.ascontiguousarray(table[:, :-1], np.float32), table[:, -1].copy()
+    del table
+    totals = (*(int(v) for v in rows.sum(axis=0, dtype=np.float64)), exact_sum(response))
+    step = loss.answers.step[0]
+    # log2 of the shifts there are, in whole numbers of y
+    jitter = max(0, int(loss.jitter * ENDS / step).bit_length() - 1)
+    fields = []
+    for plan in plans:
+        tau, shape = plan.problem.loss.pointwise.tau, plan.problem.norm.shape
+        slope = shape.slope if isinstance(shape, InterceptShape) else Fraction(1)
+        unit = Fraction(1, tau.denominator * ENDS) * (step if plan.weighs == "value" else 1)
+        fields.append(PlaneRecords(rows, response, tau, slope, unit, plan.weighs, totals, jitter))
+    return fields
+
+
+def _read_huber_planes(source: Source, plans: Sequence[ReadPlan]) -> list[HuberRecords]:
+    """Keep the records of all plans, which have one design and one lattice."""
+    loss = plans[0].problem.loss
+    kernel = HuberRows(loss.design, loss.answers)
+    table = source.collect(kernel, EVERY)
+    rows, response = np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
+    del table
+    bend = float(kernel.threshold)
+    return [
+        HuberRecords(rows, response, bend, plan.weighs, float(kernel.steps(plan.domain)))
+        for plan in plans
+    ]
+
+
 ACCELERATORS = (
     Accelerator("ranks on a line", _ranks_serve, _read_ranks),
     Accelerator("running sums on a line", _tilts_serve, _read_tilts),
     Accelerator("sums on a line", _sums_serve, _read_sums),
     Accelerator("squares on a line", _squares_serve, _read_squares),
     Accelerator("l2 distances", _distances_serve, _read_distances),
+    Accelerator("quantile planes", _planes_serve, _read_planes),
+    Accelerator("Huber planes", _huber_planes_serve, _read_huber_planes),
 )

@@ -65,9 +65,14 @@ class Huber:
 
     def read_smooth(self, source: Source, design: Design, neighbours: Neighbours) -> HuberField:
         """Return the summed loss; each piece of it is one pass."""
-        if isinstance(neighbours, ReplaceOne) and neighbours.n <= _HELD:
-            return HuberField(Held(source.collect(Everything(), neighbours.n)), design)
-        return HuberField(source, design)
+        return read_pieces(source, design, neighbours)
+
+
+def read_pieces(source: Source, design: Design, neighbours: Neighbours) -> HuberField:
+    """Return Huber's summed loss in units of its threshold; few records are brought home once."""
+    if isinstance(neighbours, ReplaceOne) and neighbours.n <= _HELD:
+        return HuberField(Held(source.collect(Everything(), neighbours.n)), design)
+    return HuberField(source, design)
 
 
 @dataclass(frozen=True)

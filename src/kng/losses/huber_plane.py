@@ -17,6 +17,7 @@ from kng.core.design import Design
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
+from kng.core.parts import Points
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, ReplaceOne
 from kng.core.protocols import (
@@ -150,14 +151,14 @@ class HuberRows:
         """The threshold in units of x't."""
         return ENDS / self.answers.step[0]
 
-    def largest(self, domain: BoxDomain | PlaneDomain) -> int:
+    def largest(self, domain: BoxDomain | PlaneDomain | Points) -> int:
         """Return the largest residual of any record, in whole numbers, over a box."""
         sides = zip(domain.first, domain.last, strict=True)
         ends = np.array([0, self.design.records.last[-1]])
         most = int(np.abs(self.responses(ends)).max())
         return ENDS * sum(max(abs(first), abs(last)) for first, last in sides) + most
 
-    def steps(self, domain: BoxDomain | PlaneDomain) -> Fraction:
+    def steps(self, domain: BoxDomain | PlaneDomain | Points) -> Fraction:
         """Return how many steps a loss of 1 has: a power of two, so that no loss has over LOSS."""
         return Fraction(LOSS, 2 ** int(self.largest(domain) / self.threshold).bit_length())
 

@@ -14,8 +14,14 @@ from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
 from kng.core.parts import Field, Standing
+from kng.core.privacy import Neighbours
 from kng.core.protocols import Source
 from kng.core.regions import Grid, Region
+from kng.losses.accelerators import accelerator_of
+from kng.losses.fields.linear_field import read_linear
+from kng.losses.fields.quadratic_field import QuadraticField
+from kng.losses.huber import HuberField, read_pieces
+from kng.losses.kernels.gram import Gram, load_products
 from kng.losses.kernels.linear_rows import ENDS, WHOLE, LinearRows
 from kng.losses.linear_encoding import Range, linear_design, linear_jitter, linear_lattice
 from kng.losses.linear_spread import LinearSpread
@@ -204,11 +210,53 @@ class Linear:
             unit, Interval(-most * unit, most * unit), Interval(low * unit, high * unit)
         )
 
+    def accelerator(self, plan: ReadPlan) -> str | None:
+        """Return which accelerator reads for a plan, if one does; from public facts."""
+        found = accelerator_of([plan])
+        return None if found is None else found.name
+
+    def one_valley(self, plan: ReadPlan) -> bool:  # noqa: ARG002
+        """Tell whether the score falls and then rises along a line; nothing is proved of it."""
+        return False
+
+    @property
+    def curvature(self) -> Fraction | None:
+        """The largest eigenvalue of one record's Hessian psi' z z', which has rank one."""
+        steepest = self.pointwise.curvature
+        return None if steepest is None else steepest * self._scale * self.dim
+
+    def prepare(self) -> None:
+        """Load what sums of products need, before anything is charged."""
+        load_products()
+
+    def prepare_covers(self) -> None:
+        """Load what covers of accelerators need, before anything is charged."""
+        if self.pointwise.curvature is None:
+            from kng.losses.enclosures.plane_cover import load_planes
+
+            load_planes()
+        elif self.proportion is None:
+            from kng.losses.enclosures.smooth_cover import load_smooth
+
+            load_smooth()
+
     def read(self, source: Source, plans: Sequence[ReadPlan]) -> Sequence[Field]:
         """Read the records once for all plans; below the charge."""
-        from kng.losses.fields.linear_field import read_linear
+        found = accelerator_of(plans)
+        return read_linear(source, plans) if found is None else found.read(source, plans)
 
-        return read_linear(source, plans)
+    def read_pieces(self, source: Source, neighbours: Neighbours) -> HuberField | QuadraticField:
+        """Return the summed loss as quadratics in pieces; below the charge."""
+        design = self.design
+        if self.proportion is not None:
+            state = source.reduce(Gram(design.records.last))
+            return QuadraticField.of(state, design, self.proportion, _ONE, None)
+        if self.pointwise.scale is None or self.pointwise.scale != design.half_y:
+            raise IncompatibleParts(
+                f"The {self.pointwise.name} loss is not quadratic in pieces, which objective "
+                "perturbation needs. Use KNG."
+            )
+        return read_pieces(source, design, neighbours)
 
     def largest(self, most: int) -> int:
         """Return the largest |psi| in whole steps, for predictions of at most so many of them."""
