@@ -89,6 +89,8 @@ class Linear:
             raise SpecError("Linear: coefficients live on a lattice centred on 0 with one step.")
         if self.proportion is None and any(span != ENDS for span in self.records.spans[:-1]):
             raise SpecError(f"Linear reads covariates in steps of 2/{ENDS} of their unit.")
+        if self.proportion is None:
+            self.stepped(ENDS * sum(middle))  # refuses what would not stay exact
 
     def encode(
         self, covariates: Bounds, response: Range | None, weighs: Weighs = "gradient"
@@ -134,6 +136,7 @@ class Linear:
 
     def body(self, region: Region) -> Body:
         """Return what holds the score of any record at any theta of a region."""
+        self._refuse_beyond(region)
         bounded = self._bounded()
         if bounded is not None:
             return product_set(bounded, self._rows())
@@ -152,6 +155,7 @@ class Linear:
         rho >= 0 is largest at an end of |z'theta| <= ||theta||_1 and of y'. As computed y' may
         have been rounded, cut off and shifted, and rho rounded down to a step.
         """
+        self._refuse_beyond(region)
         low, high = self.ends
         length = _length(region)
         if length is None:
@@ -282,6 +286,19 @@ class Linear:
         if self.design.intercept:
             ends = ((_ONE, _ONE), *ends)
         return Cuboid(tuple(low for low, _ in ends), tuple(high for _, high in ends))
+
+    def _refuse_beyond(self, region: Region) -> None:
+        """Refuse a domain that reaches beyond the lattice, where whole numbers are not exact."""
+        if self.answers is None or self.proportion is not None or not region.bounded:
+            return
+        room = self.answers.step[0] * (self.answers.last[0] // 2 + 1)
+        if any(
+            max(abs(low), abs(high)) >= room for low, high in zip(*_corners(region), strict=True)
+        ):
+            raise IncompatibleParts(
+                f"The domain reaches beyond {float(room):g}, where coefficients of this linear "
+                "model are no longer exact. Use a smaller domain, or a lattice made for this one."
+            )
 
     def _spread(self, region: Region) -> LinearSpread:
         sides = self.pointwise.sides
