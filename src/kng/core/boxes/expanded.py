@@ -32,7 +32,7 @@ from kng.core.boxes.halving import (
     REAL,
     UPPER,
 )
-from kng.core.boxes.sheared import SHIFT, ShearedBoxes
+from kng.core.boxes.sheared import SHIFT, ShearedBoxes, longer
 from kng.core.parts import EnclosedField, Expansion, Point, Points
 
 Array = NDArray[np.float64]
@@ -88,6 +88,9 @@ class ExpandedCover:
         # Rows of the shear that round down.
         self._rounded = self.boxes.turn.any(axis=1).astype(np.float64)
         self.running = np.zeros(6)
+        # The expansion over each box: value, out, slope.
+        self._coordinates = k = len(field.expand(axes.start[None, :], np.zeros((1, d))).value[0])
+        self._expansions = np.zeros((len(self.boxes.real), k * (2 + d)))
         self.boxes.real[0, [LOWER, _OWN]] = -FAR, np.inf
         self._place(np.array([0]))
         self.boxes.made = 1
@@ -102,6 +105,7 @@ class ExpandedCover:
                 return
             while b.made + len(parents) > len(b.real):
                 b.grow()
+                self._expansions = longer(self._expansions)
             children = np.arange(b.made, b.made + len(parents))
             self._halve(parents, children)
             b.made += len(parents)
@@ -110,17 +114,21 @@ class ExpandedCover:
                 self._place(rows)
             self._count()
 
-    def scores(self, boxes: Whole, t: Whole) -> ExpandedScores:  # noqa: ARG002
-        """Return the scores at one point of each box."""
+    def scores(self, boxes: Whole, t: Whole) -> ExpandedScores:
+        """Return the scores at one point of each box, bounded by the expansion over it."""
+        placed, kept = self._corners(boxes), self._expansions[boxes]
         # Points outside the domain are rejected whatever their score is.
-        points = np.clip(t + self._pilot, self._first, self._last)
-        least = np.empty(len(points))
-        for i in range(0, len(points), _ROWS):
-            part = points[i : i + _ROWS].astype(np.float64)
-            expansion = self._field.expand(part, np.zeros(part.shape))
-            low, high = told(*expansion.bounds(np.zeros(part.shape)))
-            least[i : i + _ROWS] = finite(*self._bounds(low, high, part, part))[0]
-        return ExpandedScores(self._field, least)
+        points = np.clip(t + self._pilot, placed.low, placed.high).astype(np.float64)
+        centre = (placed.low.astype(np.float64) + placed.high.astype(np.float64)) / 2
+        k, d = self._coordinates, points.shape[1]
+        value, out = kept[:, :k], kept[:, k : 2 * k]
+        terms = kept[:, 2 * k :].reshape(-1, k, d) * (points - centre)[:, None, :]
+        with np.errstate(all="ignore"):
+            wide = out * (1 + _ROUNDING) + _ROUNDING * (np.abs(value) + np.abs(terms).sum(axis=2))
+            middle = value + terms.sum(axis=2)
+            low, high = told(middle - wide, middle + wide)
+            least, _ = finite(*self._bounds(low, high, points, points))
+        return ExpandedScores(self._field, np.maximum(least, self.boxes.lower(boxes)))
 
     def _next(self, most: int) -> Whole:
         """Return boxes with most of the gap between the envelope and what is certain of it."""
@@ -200,6 +208,8 @@ class ExpandedCover:
         overhang = -np.log(np.maximum(placed.inside, 1e-300))
         real[:, _SHARES:] = gap[:, None] * self._parts(expansion, placed) + overhang
         b.real[rows] = real
+        slope = expansion.slope.reshape(len(rows), -1)
+        self._expansions[rows] = np.hstack([expansion.value, expansion.out, slope])
 
     def _vectors(
         self, expansion: Expansion, centre: Array, half: Array, placed: Placed
