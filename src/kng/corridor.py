@@ -106,9 +106,7 @@ def _samplers(plan: Plan) -> dict[str, Sampler]:
     match plan:
         case NoisePlan():
             serving = (Noise(),)
-        case DensityPlan() if isinstance(plan.problem.loss, CurvedLoss):
-            serving = _curved_samplers()
-        case DensityPlan() if isinstance(plan.problem.loss, PlaneLoss):
+        case DensityPlan() if isinstance(plan.problem.loss, CurvedLoss | PlaneLoss):
             serving = _plane_samplers()
         case DensityPlan():
             serving = (Order(),)
@@ -119,17 +117,10 @@ def _samplers(plan: Plan) -> dict[str, Sampler]:
 
 def _plane_samplers() -> tuple[Sampler, ...]:
     # Imported here: numba takes longer to load than a median takes to draw.
-    from kng.samplers.chains.chords import Chords
+    from kng.samplers.chains.hit_and_run import HitAndRun
     from kng.samplers.exact.boxes import BranchAndBound
 
-    return (BranchAndBound(), Chords())
-
-
-def _curved_samplers() -> tuple[Sampler, ...]:
-    from kng.samplers.chains.slices import Slices
-    from kng.samplers.exact.boxes import BranchAndBound
-
-    return (BranchAndBound(), Slices())
+    return (BranchAndBound(), HitAndRun())
 
 
 def _regression_samplers(plan: FitPlan) -> tuple[Sampler, ...]:
