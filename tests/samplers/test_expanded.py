@@ -9,13 +9,18 @@ from itertools import product
 import numpy as np
 import pytest
 from samplers.laws import ALARM, p_value
-from samplers.small_fields import Cut, SmallPlan, affine, kinked, norms, stepped
+from samplers.small_fields import Cut, Facets, SmallPlan, affine, kinked, norms, stepped
 
 from kng.core.bits import SeededBits
 from kng.core.boxes.expanded import ExpandedCover, expanded_covers
 from kng.core.boxes.halving import CERTAIN, ENOUGH, ENVELOPE, REAL
 from kng.core.boxes.sheared import SHIFT
 from kng.core.parts import Expansion
+from kng.losses.fields.linear_field import LinearField
+from kng.losses.pointwise.function import Interval
+from kng.losses.pointwise.huber import Huber
+from kng.losses.pointwise.pinball import Pinball
+from kng.norms import L1, L2, LInf
 from kng.samplers.exact.boxes import BoxEnvelope, accepted_of
 
 TURN = np.array([[3, 1, 0], [-2, 4, 1], [1, 1, 2]])
@@ -230,3 +235,44 @@ def test_bounds_that_are_no_numbers_change_no_law(out):
     made = (envelope.first_of(100, bits) for _ in range(3000))
     found = [k for k in made if k is not None]
     assert p_value(found, law_of(exponents(plan, field))) > ALARM
+
+
+def linear_field(name: str, d: int, norm, n: int = 400) -> LinearField:
+    """Return records of a plane, two columns nearly alike; theta in steps of 2**-20."""
+    rng = np.random.default_rng(3)
+    z = rng.uniform(-1, 1, (n, d))
+    z[:, 0], z[:, -1] = 1.0, np.clip(z[:, d // 2] + 0.1 * rng.normal(size=n), -1, 1)
+    y = np.clip(z @ np.full(d, 0.2) + 0.2 * rng.standard_t(2, size=n), -1, 1)
+    pointwise = Pinball(Fraction(1, 4)) if name == "pinball" else Huber(Fraction(1, 10))
+    reach, one = Interval(Fraction(-2 * d), Fraction(2 * d)), Interval(Fraction(-1), Fraction(1))
+    stepped = pointwise.stepped(Fraction(1, 2**36), reach, one)
+    length = None if name == "huber value" else norm.value
+    rows, response = np.rint(z * 2**16), np.rint(y * 2**36)
+    return LinearField(rows, response, stepped, length, int(1 / stepped.psi_step))
+
+
+@pytest.mark.parametrize("norm", [L1(), L2(), LInf()], ids=["l1", "l2", "linf"])
+@pytest.mark.parametrize("name", ["pinball", "huber", "huber value"])
+@pytest.mark.parametrize("d", [2, 3])
+def test_records_of_planes_are_enclosed_and_drawn(d, name, norm):
+    field = linear_field(name, d, norm)
+    values = Facets(((1,),)) if name == "huber value" else norm
+    plan = SmallPlan(Cut((-(2**21),) * d, (2**21,) * d), values, Fraction(1, 4))
+    covers, late = expanded_covers(plan.domain, field, plan.exponent_bounds)
+    rng, tried = np.random.default_rng(4), 0
+    for cover in (*covers, *(make() for make in late)):
+        cover.refine(300)
+        live = cover.boxes.live()
+        boxes = rng.choice(live, min(60, len(live)), replace=False).repeat(4)
+        t = cover.boxes.offsets(boxes, rng.integers(0, 2**64, (d, len(boxes)), np.uint64))
+        least = cover.scores(boxes, t).least
+        for box, offset, low in zip(boxes, t, least, strict=True):
+            point = cover.boxes.point(offset)
+            if plan.domain.contains(point):
+                gamma = plan.exponent(point, field.score(point))
+                assert cover.boxes.lower(box) <= low <= gamma <= cover.boxes.real[box, REAL]
+                tried += 1
+    assert tried > 50
+    point = accepted_of(plan, covers, SeededBits(5), late)
+    assert point is not None
+    assert plan.domain.contains(point)
