@@ -274,11 +274,11 @@ def expanded_covers(
 ) -> tuple[list[ExpandedCover], list[Callable[[], ExpandedCover]]]:
     """Return covers with one box, and those that join when the first ones have many.
 
-    Boxes follow the slopes of the score where the density is. Where the domain cuts off most of it,
-    boxes along the axes fit better: they join late.
+    Boxes along the axes come first: an expansion is over them. Boxes that follow the slopes of the
+    score where the density is join late; they help where these slopes are far from the axes.
     """
     axes = axes_of(domain, field, bounds)
-    covers = [ExpandedCover(domain, field, bounds, axes)]
+    covers = [ExpandedCover(domain, field, bounds, axes.upright())]
     if np.array_equal(axes.shear, np.eye(domain.dim)):
         return covers, []
-    return covers, [lambda: ExpandedCover(domain, field, bounds, axes.upright())]
+    return covers, [lambda: ExpandedCover(domain, field, bounds, axes)]
