@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from kng.core.bits import SeededBits
 from kng.core.bounds import Bounds
 from kng.core.design import Design
+from kng.core.parts import Domain, Norm
 from kng.core.privacy import PrivacyUnit, ReplaceOne
-from kng.core.protocols import Domain, Norm
-from kng.core.regression import Regression
+from kng.core.problem import Problem
 from kng.data import open_regression
 from kng.domains import L1Ball, Whole
 from kng.losses import LeastSquares
@@ -57,7 +57,7 @@ def proposals(
     if coef_bound is not None:
         domain, norm = L1Ball(coef_bound / reach, dim=design.dim), LInf()
     unit = PrivacyUnit(ReplaceOne(len(X)))
-    problem = Regression(LeastSquares(), norm, domain, design, unit)
+    problem = Problem(LeastSquares(), norm, domain, design, unit)
     plan = (mechanism or KNG()).plan(problem, Fraction(1))
     field = LeastSquares().read_affine(open_regression(X, y, design.records), design)
     best = affine.best if plan.score == "gradient" else gaussian.best

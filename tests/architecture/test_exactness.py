@@ -11,9 +11,9 @@ from architecture.sources import dotted, modules
 
 from kng.bases import Uniform
 from kng.core.bounds import bounds_of
+from kng.core.certificate import event_of
 from kng.core.encoding import encoding_of
 from kng.core.lattice import Lattice
-from kng.core.plan import event_of
 from kng.core.privacy import AddRemove, Guarantee, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.domains import LatticeBox, Whole

@@ -18,8 +18,8 @@ from audit.oracle import (
     sizes,
 )
 
+from kng.core.parts import Norm, Point
 from kng.core.privacy import AddRemove, ReplaceOne
-from kng.core.protocols import Norm, Point
 from kng.losses import Pinball, Squared
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L1, LInf, WeightedSup

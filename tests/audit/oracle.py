@@ -35,14 +35,17 @@ from unittest import mock
 
 import numpy as np
 from flint import arb, ctx, fmpq
+from kng.core.protocols import CurvedLoss, PlaneLoss
 
 from kng.bases import Uniform
 from kng.core.bounds import Bounds
+from kng.core.certificate import Certificate
 from kng.core.encoding import Encoding
-from kng.core.plan import Certificate, DensityPlan, NoisePlan
+from kng.core.parts import Norm, Point
+from kng.core.plan import DensityPlan, NoisePlan
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.protocols import CurvedLoss, Norm, PlaneLoss, Point, Source
+from kng.core.records import Source
 from kng.core.smoothing import Smoothing
 from kng.corridor import certified
 from kng.data import open_source

@@ -24,9 +24,9 @@ from samplers.envelopes import envelope_of
 
 import kng
 from kng.core.lattice import Lattice
+from kng.core.parts import Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
-from kng.core.protocols import Point
 from kng.corridor import certified
 from kng.estimators.public_facts import Columns
 

@@ -34,7 +34,10 @@ from regression.setting import NORMS, Array, problem
 from regression.surface import edge_density, edges, rays, vertex_mass, vertices
 
 from kng.bases import Uniform
-from kng.core.regression import AffineField, CoefficientPlan, PerturbedPlan, Regression
+from kng.core.capabilities import AffineField
+from kng.core.perturbed import PerturbedPlan
+from kng.core.plan import DensityPlan
+from kng.core.problem import Problem
 from kng.data import open_regression
 from kng.domains import Whole
 from kng.losses import Huber, LeastSquares
@@ -68,7 +71,7 @@ class Model:
     low: Fraction = Fraction(-1)  # where covariates begin, and the response
     low_y: Fraction = Fraction(-1)
 
-    def problem(self, n: int = 1) -> Regression:
+    def problem(self, n: int = 1) -> Problem:
         """Return the production problem."""
         flat = self.radius is None and isinstance(self.mechanism, ObjectivePerturbation)
         return problem(
@@ -87,9 +90,9 @@ class Model:
         )
 
     @property
-    def plan(self) -> CoefficientPlan | PerturbedPlan:
+    def plan(self) -> DensityPlan | PerturbedPlan:
         """Return the production plan; a fresh one, so that seeded faults take effect."""
-        plan: CoefficientPlan | PerturbedPlan = self.mechanism.plan(self.problem(), self.epsilon)
+        plan: DensityPlan | PerturbedPlan = self.mechanism.plan(self.problem(), self.epsilon)
         return plan
 
 
@@ -181,7 +184,7 @@ class Universe:
 # --- what a record adds --------------------------------------------------------------------------
 
 
-def read(regression: Regression, dataset: Iterable[Record]) -> Any:
+def read(regression: Problem, dataset: Iterable[Record]) -> Any:
     """Return the field that production reads, through its one door."""
     columns = len(regression.design.records)
     table = np.array(list(dataset), dtype=np.float64).reshape(-1, columns)
@@ -200,7 +203,7 @@ class Pieces:
     hessian: Array
 
     @classmethod
-    def of(cls, regression: Regression, records: Sequence[Record], theta: Array) -> Pieces:
+    def of(cls, regression: Problem, records: Sequence[Record], theta: Array) -> Pieces:
         """Ask production for one record at a time."""
         parts = [_at_points(read(regression, [r]), theta) for r in records]
         return cls(*(np.array(part) for part in zip(*parts, strict=True)))
@@ -231,7 +234,7 @@ def derivatives(summed: Any, at: Array) -> tuple[float, Array, Array]:
 # --- laws ----------------------------------------------------------------------------------------
 
 
-def log_laws(plan: CoefficientPlan | PerturbedPlan, pieces: Pieces, at: Lattice) -> Array:
+def log_laws(plan: DensityPlan | PerturbedPlan, pieces: Pieces, at: Lattice) -> Array:
     """Return log probabilities of lattice points, one row for each dataset."""
     theta, norm = at.points, plan.problem.norm
     d = theta.shape[1]

@@ -31,13 +31,13 @@ from audit.oracle import (
 )
 from audit.planes import UNIVERSES, released_law
 from flint import ctx
+from kng.core.sensitivity import Constant
 
 import kng
 from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.sensitivity import Constant
 from kng.corridor import certified
 from kng.domains import LatticeBox
 from kng.estimators.public_facts import Columns

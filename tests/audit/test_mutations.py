@@ -39,12 +39,14 @@ from audit.oracle import (
     sizes,
 )
 from flint import ctx
+from kng.core.protocols import Sensitivity
+from kng.core.sensitivity import Constant
 
 from kng.core.encoding import Encoding
+from kng.core.parts import Norm, Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Neighbours, PrivacyUnit
-from kng.core.protocols import Integers, Norm, Point, Sensitivity
-from kng.core.sensitivity import Constant
+from kng.core.records import Integers
 from kng.data.ingest import Ingest
 from kng.losses import Pinball, Squared
 from kng.losses.kernels import ranks as ranks_module

@@ -28,7 +28,7 @@ from audit.oracle import (
 from flint import arb, ctx
 from scipy.integrate import dblquad
 
-from kng.core.protocols import Point
+from kng.core.parts import Point
 from kng.losses import Squared
 from kng.mechanisms import KNorm
 from kng.norms import L1

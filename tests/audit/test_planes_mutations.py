@@ -22,13 +22,13 @@ import pytest
 from audit.oracle import ADD, RELATIONS, REPLACE, Verdict, audit, datasets, field_of, sizes
 from audit.planes import Plane
 from audit.test_planes import CASES, plane, search, stepwise, universe
+from kng.core.sensitivity import Constant
 from samplers.envelopes import envelope_of
 
 from kng.core.encoding import Encoding
+from kng.core.parts import Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
-from kng.core.protocols import Point
-from kng.core.sensitivity import Constant
 from kng.data.ingest import Ingest
 from kng.losses import QuantilePlane, quantile_plane
 from kng.losses.enclosures import plane_cover

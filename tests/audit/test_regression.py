@@ -22,7 +22,7 @@ from audit.regression_cases import FLOORS, MODELS, ONE, points, universe
 
 from kng.bases import Uniform
 from kng.core.errors import IncompatibleParts
-from kng.core.regression import CoefficientPlan
+from kng.core.plan import DensityPlan
 from kng.domains import Whole
 from kng.losses import Huber, LeastSquares
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
@@ -91,7 +91,7 @@ def test_datasets_are_the_sums_of_their_records(loss: object) -> None:
 def test_the_audited_law_is_the_one_that_samplers_are_given(name: str) -> None:
     model = MODELS[name]
     plan, dataset = model.plan, universe(model)[:3]
-    assert isinstance(plan, CoefficientPlan)
+    assert isinstance(plan, DensityPlan)
     at = lattice(model.dim, model.radius, 7, boundary=False)
     laws = log_laws(
         plan, Pieces.of(model.problem(), dataset, at.points).sums(np.ones((1, 3), int)), at

@@ -18,8 +18,8 @@ from audit.regression import Model, Verdict, audit, climb, forget
 from audit.regression_cases import FLOORS, MODELS, points, universe
 
 from kng.core.encoding import Encoding
+from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, PrivacyUnit
-from kng.core.regression import CoefficientPlan
 from kng.data.ingest import Ingest
 from kng.losses import Huber, LeastSquares
 from kng.mechanisms import ObjectivePerturbation
@@ -42,7 +42,7 @@ def verdict(name: str, **changes: Any) -> Verdict:
 def search(name: str) -> Verdict:
     """Climb from one corner with sixty records."""
     model = MODELS[name]
-    lines = 49 if isinstance(model.plan, CoefficientPlan) else 0
+    lines = 49 if isinstance(model.plan, DensityPlan) else 0
     return climb(model, 60, 1, 250, lines)
 
 
@@ -66,7 +66,7 @@ DENSITIES = [
 SLACK = ["kng-squared-d2-ball-linf-replace-one", "kng-squared-d2-whole-l1-replace-one"]
 
 
-def full_rate(self: CoefficientPlan) -> float:
+def full_rate(self: DensityPlan) -> float:
     """The rate without its factor 2, which pays for the normaliser."""
     return float(self.epsilon / self.problem.unit.records_per_person)
 
@@ -74,7 +74,7 @@ def full_rate(self: CoefficientPlan) -> float:
 @pytest.mark.parametrize("name", DENSITIES)
 def test_a_dropped_factor_two_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdict(name).private
-    monkeypatch.setattr(CoefficientPlan, "rate", property(full_rate))
+    monkeypatch.setattr(DensityPlan, "rate", property(full_rate))
     assert verdict(name).broken
 
 
@@ -82,14 +82,14 @@ def test_a_dropped_factor_two_is_caught(name: str, monkeypatch: pytest.MonkeyPat
 def test_a_dropped_factor_two_is_caught_by_directed_search(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(CoefficientPlan, "rate", property(full_rate))
+    monkeypatch.setattr(DensityPlan, "rate", property(full_rate))
     assert search(name).broken
 
 
 def test_the_whole_rate_would_do_where_losses_only_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Adding a record raises the loss everywhere: here the factor 2 is not needed, and is kept."""
     name = "exponential-squared-d2-ball-linf-add-remove"
-    monkeypatch.setattr(CoefficientPlan, "rate", property(full_rate))
+    monkeypatch.setattr(DensityPlan, "rate", property(full_rate))
     assert verdict(name).private
 
 
@@ -258,7 +258,7 @@ def test_a_person_with_two_records_who_counts_as_one_is_caught(
     perturbed = f"objective-huber-d2-whole-linf-{relation}"
     for name in (density, perturbed):
         assert verdict(name, people=2).private
-    monkeypatch.setattr(CoefficientPlan, "rate", property(lambda self: float(self.epsilon) / 2))
+    monkeypatch.setattr(DensityPlan, "rate", property(lambda self: float(self.epsilon) / 2))
     assert verdict(density, people=2).caught
     monkeypatch.setattr(PrivacyUnit, "group", lambda self, sensitivity: sensitivity)
     assert verdict(perturbed, people=2).broken  # in the noise

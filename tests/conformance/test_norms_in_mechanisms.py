@@ -12,10 +12,10 @@ from kng.bases import Uniform
 from kng.core.bounds import bounds_of
 from kng.core.encoding import encoding_of
 from kng.core.errors import IncompatibleParts
+from kng.core.parts import Norm
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.protocols import Norm
 from kng.domains import Whole
 from kng.losses import GeometricMedian, HuberPlane, QuantilePlane, Squared
 from kng.mechanisms import KNG, KNorm, ObjectivePerturbation

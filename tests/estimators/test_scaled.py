@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kng.losses.pinball import RankField
 
 import kng
 from kng.core.bounds import Bounds
@@ -19,7 +20,6 @@ from kng.estimators.fit import Fit
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.linear_encoding import encoded
-from kng.losses.pinball import RankField
 from kng.losses.radius import positions
 from kng.mechanisms.objective import ridge, sensitivity
 from kng.mechanisms.scaled import Bent, Clipped

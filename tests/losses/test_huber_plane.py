@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kng.losses.huber_plane import LOSS, HuberRecords, HuberRows, losses
 
 from kng.core.bounds import Bounds
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
-from kng.core.protocols import EVERY
+from kng.core.records import EVERY
 from kng.data import open_regression
 from kng.domains import LatticeBox
 from kng.losses import HuberPlane
-from kng.losses.huber_plane import LOSS, HuberRecords, HuberRows, losses
 from kng.losses.linear_encoding import encoded
 
 THRESHOLD = Fraction(1, 2)

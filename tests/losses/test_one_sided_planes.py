@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from kng.losses.quantile_plane import ENDS, PlaneRows
 
 from kng.core.bounds import Bounds
 from kng.core.design import Design, from_zero
@@ -20,12 +21,11 @@ from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
 from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove, ReplaceOne
-from kng.core.protocols import EVERY
+from kng.core.records import EVERY
 from kng.data import open_regression
 from kng.domains import LatticeBox
 from kng.losses import HuberPlane, QuantilePlane
 from kng.losses.linear_encoding import encoded
-from kng.losses.quantile_plane import ENDS, PlaneRows
 from kng.norms import LInf
 
 TAUS = [Fraction(q) for q in ("0.1", "0.5", "0.8", "0.9")]

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from kng.losses.huber_plane import ENDS
 from regression.setting import ADD, RELATIONS, REPLACE, design, relation_of
 
 from kng.core.bounds import Bounds
@@ -15,11 +16,10 @@ from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.protocols import EVERY
+from kng.core.records import EVERY
 from kng.data import open_regression
 from kng.domains import LatticeBox
 from kng.losses import Huber, HuberPlane, LeastSquares
-from kng.losses.huber_plane import ENDS
 from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG
 from kng.norms import LInf

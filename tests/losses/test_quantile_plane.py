@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from kng.losses.quantile_plane import ENDS, PlaneRecords, PlaneRows
 from scipy.optimize import linprog
 
 from kng.core.bits import SeededBits
@@ -15,12 +16,11 @@ from kng.core.design import Design
 from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove, ReplaceOne
-from kng.core.protocols import EVERY
+from kng.core.records import EVERY
 from kng.data import open_regression
 from kng.domains import LatticeBox
 from kng.losses import QuantilePlane
 from kng.losses.linear_encoding import encoded
-from kng.losses.quantile_plane import ENDS, PlaneRecords, PlaneRows
 from kng.norms import L1, L2, InterceptSup, LInf
 
 TAUS = [Fraction(q) for q in ("0.05", "0.3", "0.5", "0.75", "0.95")]

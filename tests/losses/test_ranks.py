@@ -18,14 +18,14 @@ import pytest
 from audit.oracle import ADD, REPLACE, Setting, encoding, field_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kng.losses.pinball import RankField
 
 from kng.core.privacy import AddRemove, Neighbours, ReplaceOne
-from kng.core.protocols import Integers, Kernel, Selection, State
+from kng.core.records import Integers, Kernel, Selection, State
 from kng.data import open_source
 from kng.losses import Pinball
 from kng.losses.kernels import ranks as module
 from kng.losses.kernels.ranks import CellCounts, Ranks, Wanted, read_ranks
-from kng.losses.pinball import RankField
 from kng.mechanisms import KNG
 
 PLENTY = settings(max_examples=200, deadline=None, derandomize=True)

@@ -28,8 +28,8 @@ from audit.oracle import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kng.core.parts import Norm, Point
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
-from kng.core.protocols import Norm, Point
 from kng.losses import Pinball, Squared
 from kng.mechanisms import KNG, Exponential, KNorm
 from kng.norms import L1, LInf, WeightedSup

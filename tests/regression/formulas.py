@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from regression.setting import ADD, REPLACE, Array
 
-from kng.core.regression import AffineField
+from kng.core.capabilities import AffineField
 
 
 def widths(theta: Array, *, intercept: bool, relation: str) -> Array:

@@ -1,4 +1,4 @@
-"""Regression problems in standardised units, and bulk draws from their samplers."""
+"""Problem problems in standardised units, and bulk draws from their samplers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import numpy as np
 from kng.bases import HeavyTailed
 from kng.core.bits import SeededBits
 from kng.core.bounds import Bounds
+from kng.core.capabilities import AffineField
 from kng.core.design import Design
 from kng.core.encoding import Encoding
+from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
-from kng.core.regression import AffineField, CoefficientPlan, Regression
+from kng.core.problem import Problem
 from kng.domains import L1Ball, Whole
 from kng.losses import LeastSquares
 from kng.norms import L1, L2, CoordinateSup, LInf
@@ -68,7 +70,7 @@ def problem(
     freedom: int = 3,
     low: Fraction | int = -1,
     low_y: Fraction | int = -1,
-) -> Regression:
+) -> Problem:
     """Return a regression problem; ``radius`` asks for the ball, otherwise the whole space."""
     if domain is None:
         domain = (
@@ -76,7 +78,7 @@ def problem(
             if radius is None
             else L1Ball(Fraction(radius), dim=dim)
         )
-    return Regression(
+    return Problem(
         loss or LeastSquares(),
         norm or CoordinateSup(),
         domain,
@@ -95,7 +97,7 @@ def field_of(Z: Array, y: Array) -> AffineField:
     return AffineField(Z.T @ Z, Z.T @ y)
 
 
-def accepted(plan: CoefficientPlan, field: AffineField, wanted: int, seed: int) -> Array:
+def accepted(plan: DensityPlan, field: AffineField, wanted: int, seed: int) -> Array:
     """Return accepted proposals in bulk: all of a batch and not only its first."""
     best = affine.best if plan.score == "gradient" else gaussian.best
     return accepted_from(best(plan, field), wanted, seed)

@@ -1,11 +1,12 @@
-"""Markov chains: their single steps keep the target.
+"""Markov chains: their single steps keep the target, and chords are drawn exactly.
 
 A chain of fixed length has no law to test. What can be tested without waiting for it:
 
+    chords       one draw on a fixed chord, against quadrature along it
     invariance   exact draws, moved by one step of the chain, still have the law
     arrival      chains from 0 end where the target has its mass
 
-False-alarm rate 1e-6 a test, seeds fixed, and the first must reject rates that are 20 % off.
+False-alarm rate 1e-6 a test, seeds fixed, and the first two must reject rates that are 20 % off.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import numpy as np
 import pytest
 from regression.formulas import Score
 from regression.quadrature import (
+    ALARM,
+    WRONG,
     LogDensity,
     cells,
     diamond,
@@ -29,10 +32,10 @@ from regression.quadrature import (
 from regression.setting import ADD, NORMS, REPLACE, Array, accepted, field_of, problem, with_ones
 
 from kng.core.bits import SeededBits
-from kng.core.regression import AffineField, CoefficientPlan
+from kng.core.capabilities import AffineField
+from kng.core.plan import DensityPlan
 from kng.mechanisms import KNG, Exponential
-from kng.samplers.chains.chart import Chart
-from kng.samplers.chains.hit_and_run import HitAndRun, walked
+from kng.samplers.chains.hit_and_run import HitAndRun, _Chart, _direction
 from kng.samplers.chains.metropolis import Metropolis
 from kng.samplers.chains.target import Target
 
@@ -59,7 +62,7 @@ EPSILON = 4
 N = 24
 
 
-def build(name: str) -> tuple[CoefficientPlan, AffineField, Array, Array]:
+def build(name: str) -> tuple[DensityPlan, AffineField, Array, Array]:
     d, mechanism, norm, radius, relation, intercept = CASES[name]
     Z, y = records(N, d, intercept)
     regression = problem(
@@ -87,52 +90,70 @@ def log_density_of(name: str, Z: Array, y: Array) -> tuple[LogDensity, float | N
 
 
 @pytest.mark.parametrize(
-    ("name", "draws"),
+    ("name", "where"),
     [
-        ("whole", 3000),
-        ("whole-l1-add", 3000),
-        ("small-ball", 4000),
-        ("exponential", 9000),
-        ("whole-line", 4000),
+        ("whole-l1-add", "peak"),
+        ("whole-intercept", "peak"),
+        ("small-ball", "peak"),
+        ("exponential", "peak"),
+        ("ball", "slope"),
     ],
 )
-def test_steps_of_hit_and_run_keep_the_law(name: str, draws: int) -> None:
+def test_a_chord_is_drawn_exactly(name: str, where: str) -> None:
     plan, field, Z, y = build(name)
-    theta = accepted(plan, field, draws, seed=42)
+    d = len(field.vector)
+    chart = _Chart(plan, field)
+    direction = np.array([0.8, -0.6][:d]) if d == 2 else np.ones(1)
+    phi = np.array([-0.1, -0.35][:d])
+    if where == "peak":  # a chord through the estimate, or near it if that is outside
+        best = np.linalg.solve(field.matrix + float(plan.ridge) * np.eye(d), field.vector)
+        inside = 0.9 * chart.radius / max(1.0, np.abs(best).sum())
+        phi = inside * best if chart.flat else best / (1 + np.abs(best).sum())
+    bits = SeededBits(41)
+    draws = 1500 if where == "slope" else 4500 if plan.score == "gradient" else 9000
+    at = np.array([chart.chord_draw(phi, direction, bits) for _ in range(draws)])
     log_density, end = log_density_of(name, Z, y)
-    chart, bits = Chart(plan, field), SeededBits(43)
-    inside = theta if end else theta / (1 + np.abs(theta).sum(axis=1))[:, None]
-    moved = np.array([chart.theta(walked(chart, phi, 1, bits)) for phi in inside])
+    radius = end or 1.0
+    # the chord's ends, from its crossings with all faces of the diamond
+    signs = np.array([[1], [-1]] if d == 1 else [[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    meets = (radius - signs @ phi) / (signs @ direction)
+    low, high = meets[meets < 0].max(), meets[meets > 0].min()
+    assert low < at.min()
+    assert at.max() < high
+
+    def on_the_chord(s: Array) -> tuple[Array, Array]:
+        t = (low + high) / 2 + (high - low) / 2 * s
+        points = (phi + t * direction) / radius
+        turned = (
+            points
+            if d == 1
+            else np.column_stack([points[:, 0] + points[:, 1], points[:, 0] - points[:, 1]])
+        )
+        return log_density(turned)
+
+    law = cells(on_the_chord, 1, parts=(3, 3), draws=draws)
+    counts = law.counts(((2 * at - low - high) / (high - low))[:, None])
+    found = {factor: p_value(counts, mass) for factor, mass in law.mass.items()}
+    assert found[1.0] > ALARM, found
+    if where == "peak":  # the other chord is nearly flat, whatever the rate
+        assert all(found[factor] < ALARM for factor in WRONG), found
+
+
+def test_a_step_of_hit_and_run_keeps_the_law() -> None:
+    name = "whole"
+    plan, field, Z, y = build(name)
+    theta = accepted(plan, field, 4000, seed=42)
+    log_density, end = log_density_of(name, Z, y)
+    chart, bits = _Chart(plan, field), SeededBits(43)
+    moved = np.empty_like(theta)
+    for i, row in enumerate(theta):
+        phi = row if end else row / (1 + np.abs(row).sum())
+        direction = _direction(bits, len(row))
+        moved[i] = chart.theta(phi + chart.chord_draw(phi, direction, bits) * direction)
     assert np.median(np.abs(moved - theta).sum(axis=1)) > 0.05  # it does move
-    law = cells(log_density, theta.shape[1], parts=(4, 3), draws=len(theta))
-    counts = law.counts(into_square(moved, end))
-    verdict({factor: p_value(counts, mass) for factor, mass in law.mass.items()})
-
-
-def test_a_norm_without_exact_draws_on_a_ball_is_walked_to() -> None:
-    """From draws in the sup norm, four steps lead to the law in the l2 norm."""
-    plan, field, Z, y = build("ball")
-    start = KNG().plan(
-        problem(2, n=N, norm=NORMS["linf"], radius=CASES["ball"][3]), Fraction(EPSILON)
-    )
-    theta = accepted(start, field, 4000, seed=47)
-    log_density, end = log_density_of("ball", Z, y)
     law = cells(log_density, 2, parts=(4, 3), draws=len(theta))
-    chart, bits = Chart(plan, field), SeededBits(48)
-    moved = np.array([walked(chart, phi, 4, bits) for phi in theta])
     counts = law.counts(into_square(moved, end))
     verdict({factor: p_value(counts, mass) for factor, mass in law.mass.items()})
-
-
-@pytest.mark.parametrize("name", ["whole", "ball"])
-def test_chords_end_where_the_ball_does(name: str) -> None:
-    plan, field, _, _ = build(name)
-    chart, rng = Chart(plan, field), np.random.default_rng(46)
-    for _ in range(200):
-        phi = chart.radius * 0.99 * diamond(rng.uniform(-1, 1, (1, 2)))[0]
-        direction = rng.normal(size=2)
-        for end in chart.chord(phi, direction):
-            assert np.abs(phi + end * direction).sum() == pytest.approx(chart.radius, rel=1e-9)
 
 
 def test_the_papers_chain_on_a_line() -> None:

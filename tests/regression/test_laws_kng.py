@@ -40,7 +40,8 @@ from regression.setting import (
 
 from kng import LinearRegression
 from kng.core.bits import SeededBits
-from kng.core.regression import AffineField, CoefficientPlan
+from kng.core.capabilities import AffineField
+from kng.core.plan import DensityPlan
 from kng.mechanisms import KNG
 from kng.samplers.real.affine import Affine
 from kng.samplers.real.envelopes.linear_programs import Sup
@@ -126,7 +127,7 @@ class Case:
         extra += f"-t{self.freedom}" * (self.freedom != 3)
         return f"d{self.d}{extra}-{self.data.__name__}-{self.norm}-{where}-{self.relation}"
 
-    def build(self) -> tuple[CoefficientPlan, AffineField]:
+    def build(self) -> tuple[DensityPlan, AffineField]:
         X, y = self.data(np.random.default_rng(7), self.d - self.intercept)
         field = field_of(with_ones(X, self.intercept), y)
         regression = problem(

@@ -22,7 +22,9 @@ from regression.surface import surface, surface_counts
 
 from kng.bases import Uniform
 from kng.core.bits import SeededBits
-from kng.core.regression import AffineField, PerturbedPlan, Quadratic
+from kng.core.capabilities import AffineField
+from kng.core.perturbed import PerturbedPlan
+from kng.core.quadratic import Quadratic
 from kng.data import open_regression
 from kng.domains import Whole
 from kng.losses import Huber

@@ -8,7 +8,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from kng.core.regression import AffineField
+from kng.core.capabilities import AffineField
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.reproduce import constants, figure1, figure2
 from kng.reproduce.algorithm1 import Sample

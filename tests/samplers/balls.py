@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from kng.core.bounds import Bounds
+from kng.core.capabilities import AffineField
 from kng.core.design import Design, across, from_zero
+from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
-from kng.core.regression import AffineField, CoefficientPlan, Regression
+from kng.core.problem import Problem
 from kng.data import open_regression
 from kng.domains import L1Ball
 from kng.losses import LeastSquares
@@ -32,13 +34,13 @@ MECHANISMS: dict[str, Any] = {"kng": KNG(), "exponential": Exponential()}
 
 def problem(
     columns: int, records: int, radius: Fraction, norm: Any = None, *, intercept: bool = True
-) -> Regression:
+) -> Problem:
     cut = across if intercept else from_zero
     span = cut(Fraction(-1), Fraction(1), 2**16)
     covariates = Bounds((Fraction(-1),) * columns, (Fraction(1),) * columns)
     design = Design(encoded(covariates, span, cut), intercept)
     unit = PrivacyUnit(ReplaceOne(records))
-    return Regression(LeastSquares(), norm or LInf(), L1Ball(radius, dim=design.dim), design, unit)
+    return Problem(LeastSquares(), norm or LInf(), L1Ball(radius, dim=design.dim), design, unit)
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Setting:
     intercept: bool = True
     copies: float = 1.0
 
-    def build(self, mechanism: str) -> tuple[CoefficientPlan, AffineField]:
+    def build(self, mechanism: str) -> tuple[DensityPlan, AffineField]:
         posed = problem(self.X.shape[1], len(self.X), self.radius, intercept=self.intercept)
         source = open_regression(self.X, self.y, posed.design.records)
         once = LeastSquares().read_affine(source, posed.design)
@@ -60,7 +62,7 @@ class Setting:
         return MECHANISMS[mechanism].plan(posed, self.epsilon), field
 
 
-def exponent(plan: CoefficientPlan, field: AffineField, theta: Array) -> Array:
+def exponent(plan: DensityPlan, field: AffineField, theta: Array) -> Array:
     """Return the plan's exponent, written out from the paper and not from the sampler."""
     rate = float(plan.rate) / plan.scale.bound
     if plan.score == "gradient":
@@ -69,7 +71,7 @@ def exponent(plan: CoefficientPlan, field: AffineField, theta: Array) -> Array:
     return rate * form
 
 
-def offers(plan: CoefficientPlan, field: AffineField) -> Iterator[Any]:
+def offers(plan: DensityPlan, field: AffineField) -> Iterator[Any]:
     """Yield every way to propose that the samplers compare."""
     if plan.score == "gradient":
         sup = Sup.of(plan, field)

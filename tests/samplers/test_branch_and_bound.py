@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from audit.oracle import PRECISION, ball
 from flint import arb, ctx
+from kng.samplers.chains.chords import Chords
 from samplers.envelopes import covering, envelope_of
 from samplers.laws import ALARM, p_value
 from samplers.tapes import enumerate_tapes
@@ -21,10 +22,10 @@ from kng.core.bounds import Bounds
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
+from kng.core.parts import Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.protocols import Point
 from kng.core.regions import Grid
 from kng.corridor import certified
 from kng.data import open_regression
@@ -35,7 +36,6 @@ from kng.losses.enclosures.sorted_records import FAR
 from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG, Exponential
 from kng.norms import InterceptSup, LInf
-from kng.samplers.chains.hit_and_run import HitAndRun
 from kng.samplers.exact import boxes as sampler
 from kng.samplers.exact.boxes import (
     BoxEnvelope,
@@ -381,6 +381,6 @@ def test_the_chain_on_chords_finds_the_same_law(mechanism):
     )
     smooth = plan_of(2, 2**20, epsilon=4, mechanism=mechanism)
     field, bits = field_of(smooth, X, y), SeededBits(2)
-    found = np.array([HitAndRun().draw(smooth, field, bits) for _ in range(60)]) / 2**20
+    found = np.array([Chords().draw(smooth, field, bits) for _ in range(60)]) / 2**20
     assert np.all(np.abs(found.mean(axis=0) - mean) < 5 * spread / np.sqrt(60))
     assert plan.domain.dim == 2

@@ -22,8 +22,9 @@ from samplers.laws import ALARM, p_value
 from scipy.special import logsumexp
 
 from kng.core.bits import SeededBits
+from kng.core.capabilities import AffineField
 from kng.core.errors import IncompatibleParts
-from kng.core.regression import AffineField, CoefficientPlan
+from kng.core.plan import DensityPlan
 from kng.mechanisms import KNG
 from kng.norms import L2
 from kng.samplers.real import affine, gaussian
@@ -129,7 +130,7 @@ def test_a_bound_that_is_too_high_is_seen():
 # --- laws ----------------------------------------------------------------------------------------
 
 
-def cells(plan: CoefficientPlan, field: AffineField, theta: Array, rate: float) -> float:
+def cells(plan: DensityPlan, field: AffineField, theta: Array, rate: float) -> float:
     """Return the p-value of draws against quadrature, in a frame that follows the ball's edge.
 
     Coordinates are depth = 1 - ||theta||_1 / B and place = theta_1, cut at quantiles of the draws.
@@ -212,7 +213,7 @@ TIED = {
 }
 
 
-def octants(plan: CoefficientPlan, field: AffineField, theta: Array) -> dict[float, float]:
+def octants(plan: DensityPlan, field: AffineField, theta: Array) -> dict[float, float]:
     """Return p-values of draws in three coordinates against quadrature, octant by octant.
 
     An octant is a simplex: depth, and where a point lies on its face, are cut into five each. Keys

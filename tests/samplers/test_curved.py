@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from audit.oracle import PRECISION, ball
 from flint import arb, ctx
+from kng.samplers.chains.slices import Slices
 from samplers.envelopes import envelope_of, later
 from samplers.laws import ALARM, p_value
 from samplers.tapes import enumerate_tapes
@@ -19,10 +20,10 @@ from kng.core.bounds import Bounds
 from kng.core.boxes.halving import CERTAIN, ENVELOPE
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts
+from kng.core.parts import Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, Assumption, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.protocols import Point
 from kng.corridor import certified
 from kng.data import open_source
 from kng.domains import LatticeBox
@@ -30,7 +31,6 @@ from kng.losses import GeometricMedian
 from kng.losses.enclosures.expansions import FLOOR, SCALARS, expand, width
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L2, LInf
-from kng.samplers.chains.hit_and_run import HitAndRun
 from kng.samplers.exact.boxes import BoxEnvelope, BranchAndBound
 
 
@@ -250,7 +250,7 @@ def test_the_chain_on_slices_finds_the_same_law(mechanism):
     exact = law_of(exponents(plan, field))
     mean = np.array([sum(p * k[j] for k, p in exact.items()) for j in range(2)])
     spread = np.sqrt([sum(p * (k[j] - mean[j]) ** 2 for k, p in exact.items()) for j in range(2)])
-    found = np.array([HitAndRun().draw(plan, field, bits) for _ in range(25)])
+    found = np.array([Slices().draw(plan, field, bits) for _ in range(25)])
     assert np.all(np.abs(found.mean(axis=0) - mean) < 5 * spread / np.sqrt(25))
     assert np.all(found.std(axis=0) > spread / 2)
 

@@ -17,7 +17,7 @@ from kng.core.bits import SeededBits
 from kng.core.boxes.cut_off import cut_off
 from kng.core.boxes.sheared import SHIFT
 from kng.core.compiled import load
-from kng.core.protocols import Point
+from kng.core.parts import Point
 from kng.mechanisms import KNG, Exponential
 from kng.samplers.exact import boxes as sampler
 from kng.samplers.exact.boxes import accepted_of

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from kng.samplers.chains.slices import Slices
 from samplers.envelopes import envelope_of
 from samplers.laws import ALARM, p_value
 from samplers.test_curved import boxes_of, draws, exponents, law_of
@@ -26,7 +27,6 @@ from kng.losses.enclosures.expansions import CEILING, FLOOR, SCALARS, expand, wi
 from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
-from kng.samplers.chains.hit_and_run import HitAndRun
 from kng.samplers.exact.boxes import BranchAndBound
 
 
@@ -266,6 +266,6 @@ def test_the_chain_on_slices_finds_the_same_law():
     exact = law_of(exponents(plan, field))
     mean = np.array([sum(p * k[j] for k, p in exact.items()) for j in range(2)])
     spread = np.sqrt([sum(p * (k[j] - mean[j]) ** 2 for k, p in exact.items()) for j in range(2)])
-    found = np.array([HitAndRun().draw(plan, field, bits) for _ in range(25)])
+    found = np.array([Slices().draw(plan, field, bits) for _ in range(25)])
     assert np.all(np.abs(found.mean(axis=0) - mean) < 5 * spread / np.sqrt(25))
     assert np.all(found.std(axis=0) > spread / 2)

@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from kng.core.bounds import Bounds
 from kng.core.design import Design, across
 from kng.core.privacy import ReplaceOne
-from kng.core.regression import Quadratic
+from kng.core.quadratic import Quadratic
 from kng.data import open_regression
 from kng.losses import Huber, LeastSquares
 from kng.losses.linear_encoding import encoded

@@ -23,9 +23,11 @@ from scipy.stats import gamma, kstest
 
 from kng.bases import Uniform
 from kng.core.bits import Bits, SeededBits, SystemBits
+from kng.core.capabilities import LazyNorm
 from kng.core.enclosures import ball, precision, root_above
 from kng.core.lattice import Lattice
-from kng.core.regression import LazyNorm, PerturbedPlan, Quadratic
+from kng.core.perturbed import PerturbedPlan
+from kng.core.quadratic import Quadratic
 from kng.core.uniforms import LazyUniform
 from kng.domains import L1Ball, Whole
 from kng.losses import Huber, LeastSquares

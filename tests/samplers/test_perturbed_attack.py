@@ -26,10 +26,11 @@ import kng
 from kng.bases import Uniform
 from kng.core.bits import SeededBits
 from kng.core.bounds import Bounds
+from kng.core.capabilities import SmoothField
 from kng.core.design import Design, across, from_zero
 from kng.core.lattice import Lattice
+from kng.core.perturbed import PerturbedPlan
 from kng.core.privacy import AddRemove
-from kng.core.regression import PerturbedPlan, SmoothField
 from kng.data import open_regression
 from kng.domains import L1Ball, Whole
 from kng.losses import Huber, LeastSquares

@@ -12,12 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
+
+import numpy as np
 
 from kng.core.bodies import Body, Piece
-from kng.core.parts import Norm
+from kng.core.errors import IncompatibleParts
+from kng.core.parts import Array, Norm
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.regions import Region
+from kng.core.shapes import BoxShape
 
 
 def changes(body: Body, unit: PrivacyUnit) -> Sequence[Piece]:
@@ -34,6 +38,39 @@ def delta(norm: Norm, body: Body, unit: PrivacyUnit) -> Fraction:
     pieces = changes(body, unit)
     fitted = norm.at(pieces)
     return max(piece.largest(fitted) for piece in pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute:
+    """|v| in one coordinate, the norm of a value."""
+
+    shape: ClassVar[BoxShape] = BoxShape()
+    follows: ClassVar[bool] = False
+
+    def value(self, vector: Sequence[Fraction]) -> Fraction:
+        """Return the size of a number."""
+        return abs(vector[0])
+
+    def bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return bounds on the size, for rows of intervals."""
+        least = np.maximum(np.maximum(low[:, 0], -high[:, 0]), 0.0)
+        return least, np.maximum(np.abs(low[:, 0]), np.abs(high[:, 0]))
+
+    def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
+        """Return the largest size in an interval."""
+        return max(abs(low[0]), abs(high[0]))
+
+    def largest_in_ball(self, radius: Fraction, dim: int) -> Fraction:  # noqa: ARG002
+        """Return the radius."""
+        return radius
+
+    def at(self, changes: Sequence[Piece]) -> Absolute:  # noqa: ARG002
+        """Return itself."""
+        return self
+
+    def refusal(self, dim: int) -> str | None:
+        """Refuse more than one coordinate."""
+        return None if dim == 1 else "an absolute value is of one number."
 
 
 class Scored(Protocol):
@@ -59,6 +96,14 @@ class Delta:
     def over(self, region: Region) -> Fraction:
         """Return Delta at a point, or a bound for all points of a region."""
         return delta(self.norm, self.body(region), self.unit)
+
+    def steady(self, region: Region) -> Fraction | None:
+        """Return Delta if it is the same at every theta of a region, else None."""
+        try:
+            largest = self.over(region)
+        except IncompatibleParts:  # unbounded there
+            return None
+        return largest if largest == self.under(region) else None
 
     def under(self, region: Region) -> Fraction:
         """Return a number that Delta nowhere in a region falls below."""

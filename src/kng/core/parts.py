@@ -10,22 +10,27 @@ Nobody outside a part contains its formula.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.bodies import Body, Piece
+from kng.core.exact import show
+from kng.core.privacy import PrivacyEvent
 from kng.core.regions import Grid, Region
 from kng.core.shapes import Shape
 
 if TYPE_CHECKING:
-    from kng.core.plan import DensityPlan
-    from kng.core.protocols import Source
+    from kng.core.perturbed import AdaptivePlan, PerturbedPlan
+    from kng.core.plan import DensityPlan, NoisePlan
+    from kng.core.records import Source
+
+    Plan: TypeAlias = DensityPlan | NoisePlan | PerturbedPlan | AdaptivePlan
 
 Point = tuple[int, ...]
 Array = NDArray[np.float64]
@@ -37,6 +42,37 @@ class Standing(StrEnum):
 
     PROVED = "proved"
     CALLERS = "caller's"
+
+
+def standing_of(*parts: object) -> Standing:
+    """Return who answers for parts together: we for what this package defines, with its proofs.
+
+    A part of somebody else's cannot take our standing by claiming it.
+    """
+    ours = all(type(part).__module__.split(".")[0] == "kng" for part in parts)
+    return Standing.PROVED if ours else Standing.CALLERS
+
+
+def described(part: object) -> str:
+    """Return a part as a caller would write it, numbers as they are shown: Pinball(0.5)."""
+    own = getattr(part, "described", None)
+    if isinstance(own, str):
+        return own
+    stated = [getattr(part, f.name) for f in fields(part)] if is_dataclass(part) else []
+    return f"{type(part).__name__}({', '.join(map(_shown, filter(_said, stated)))})"
+
+
+def _said(value: object) -> bool:
+    """Whether an argument says anything that its absence would not."""
+    return value is not None and value != ()
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Fraction):
+        return show(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    return str(value) if isinstance(value, str | int | float) else described(value)
 
 
 class Norm(Protocol):
@@ -61,6 +97,11 @@ class Norm(Protocol):
 
     def largest_in_ball(self, radius: Fraction, dim: int) -> Fraction:
         """Return the largest norm of a vector of this Euclidean length, never below it."""
+        ...
+
+    @property
+    def follows(self) -> bool:
+        """Whether it is fitted to the changes that one record can make, by `at`."""
         ...
 
     def at(self, changes: Sequence[Piece]) -> Norm:
@@ -175,6 +216,10 @@ class Domain(Protocol):
         """Return its lattice points; refuse if it is unbounded or its base is not uniform."""
         ...
 
+    def given(self, grid: Grid, drawn: Sequence[Point]) -> Domain:
+        """Return the domain once earlier points of the same release are drawn: itself, mostly."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
@@ -229,7 +274,39 @@ class Loss(Protocol):
 
     @property
     def grid(self) -> Grid | None:
-        """The lattice that theta must live on, if the loss is exact on one only."""
+        """Where lattice points stand, if the loss decides it."""
+        ...
+
+    @property
+    def noun(self) -> str:
+        """What its coordinates are called."""
+        ...
+
+    @property
+    def remedy(self) -> str:
+        """What to use where there are too many coordinates."""
+        ...
+
+    @property
+    def slow_from(self) -> int:
+        """From so many coordinates on its own covers may take a minute (docs/catalogue.md)."""
+        ...
+
+    @property
+    def units(self) -> str:
+        """What theta is measured in, for the receipt."""
+        ...
+
+    def offers(self, plan: DensityPlan) -> frozenset[str]:
+        """Return what its field can do for a plan: names of `kng.core.capabilities`."""
+        ...
+
+    def prepare(self, plan: Plan) -> None:
+        """Load and compile what reading needs; above the charge."""
+        ...
+
+    def given(self, drawn: Sequence[Point]) -> Loss:
+        """Return the loss once earlier stages of the same release are drawn: itself, mostly."""
         ...
 
     def body(self, region: Region) -> Body:
@@ -244,27 +321,49 @@ class Loss(Protocol):
         """Return what holds the value of the loss of any record, in one coordinate, or refuse."""
         ...
 
-    def read(self, source: Source, plans: Sequence[DensityPlan]) -> Sequence[Field]:
-        """Read the records once for all plans; below the charge."""
+    def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
+        """Read the records once for all plans, which ask for the same; below the charge."""
         ...
 
 
-class Sampler(Protocol):
+P = TypeVar("P", bound="Plan")
+F_contra = TypeVar("F_contra", contravariant=True)
+
+
+class Sampler(Protocol[P, F_contra]):
     """How to draw from a plan."""
 
-    @property
-    def name(self) -> str:
-        """What users call it."""
-        ...
+    name: ClassVar[str]
 
-    def refusal(self, plan: DensityPlan) -> str | None:
+    def refusal(self, plan: P) -> str | None:
         """Say from public facts why it cannot draw from a plan, or None."""
         ...
 
-    def certify(self, plan: DensityPlan) -> DensityPlan:
+    def certify(self, plan: P) -> P:
         """Return the plan with this sampler's promise, and load what a draw needs."""
         ...
 
-    def draw(self, plan: DensityPlan, field: Field, bits: Bits) -> Point:
+    def draw(self, plan: P, field: F_contra, bits: Bits) -> Point:
         """Return a point with the plan's law; must not fail and must not reveal anything."""
+        ...
+
+
+class Charge(Protocol):
+    """A booked charge, to be settled with the release it paid for."""
+
+    @property
+    def sequence(self) -> int:
+        """Position in the ledger's chain."""
+        ...
+
+
+class Ledger(Protocol):
+    """Who pays."""
+
+    def reserve(self, event: PrivacyEvent, *, parameters: str) -> Charge:
+        """Book the event durably, or refuse with BudgetError."""
+        ...
+
+    def settle(self, charge: Charge, payload: str) -> None:
+        """Store the release that the charge paid for."""
         ...

@@ -13,65 +13,97 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
+import numpy as np
+
+from kng.core.certificate import Certificate
+from kng.core.delta import Delta
 from kng.core.errors import IncompatibleParts
-from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, PrivacyUnit
+from kng.core.lattice import Lattice
+from kng.core.law import Law
+from kng.core.parts import Array, Field, Point, Points, described
 from kng.core.problem import Problem
-from kng.core.protocols import PlaneDomain, Point, Sensitivity, SteppedDomain, SteppedLoss
+from kng.core.records import Source
+from kng.core.regions import Grid
 from kng.core.smoothing import EXTRA_RANGE, Smoothing
 
+if TYPE_CHECKING:
+    from kng.core.parts import Plan
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """What a sampler promises for a plan, from public facts and before the charge."""
-
-    sampler: str
-    guarantee: Guarantee
-    assumptions: tuple[Assumption, ...]
-    smoothing: Smoothing | None = None
+# Rates are rounded outwards by this when boxes are bounded in float64.
+_OUTWARDS = 2.0**-48
 
 
 @dataclass(frozen=True, slots=True)
 class DensityPlan:
-    """Weigh every lattice point of a bounded domain by its score."""
+    """Weigh every theta of a domain by its score.
+
+    ``delta`` is what one record can do to the score. ``steady`` is what the score is divided by
+    where that is the same at every theta: Delta if it is constant, or the largest of it. The ridge
+    is public, moves with no record, and is added to the gradient.
+    """
 
     problem: Problem
     epsilon: Fraction
     mechanism: str
-    score: Literal["gradient", "value"]
-    sensitivity: Sensitivity
+    weighs: Literal["gradient", "value"]
+    delta: Delta
+    steady: Fraction | None
+    ridge: Fraction = Fraction(0)
     certificate: Certificate | None = None
-    # The bounded domain of the problem; a density plan exists only over one.
-    domain: PlaneDomain = field(init=False, compare=False, repr=False)
+    _points: Points | None = field(default=None, init=False, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.problem.domain, PlaneDomain):
-            raise IncompatibleParts("A density plan needs a box of lattice points as its domain.")
-        object.__setattr__(self, "domain", self.problem.domain)
+    @property
+    def domain(self) -> Points:
+        """The lattice points of a bounded domain; refused where it has none."""
+        if self._points is None:  # a density on real space needs none, so they are found late
+            object.__setattr__(self, "_points", self.problem.domain.on(self.problem.grid))
+        assert self._points is not None
+        return self._points
+
+    @property
+    def grid(self) -> Grid:
+        """Where lattice points stand."""
+        return self.problem.grid
+
+    @property
+    def lattice(self) -> Lattice:
+        """Where answers live."""
+        return self.problem.answers
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """What the field of this plan will be able to do, from public facts."""
+        return self.problem.loss.offers(self)
 
     def certified(self, certificate: Certificate) -> Self:
         """Return the plan with a sampler's promise."""
-        return replace(self, certificate=certificate)
+        return replace(self, certificate=certificate.with_parts(self.problem.standing))
 
     def after(self, drawn: Sequence[Point]) -> Self:
         """Return the plan once earlier stages of the same release are drawn."""
-        if not isinstance(self.problem.loss, SteppedLoss):
-            return self
-        return replace(self, problem=replace(self.problem, loss=self.problem.loss.given(drawn)))
+        loss = self.problem.loss
+        known = loss.given(drawn) if drawn else loss
+        return self if known is loss else replace(self, problem=replace(self.problem, loss=known))
 
     def given(self, drawn: Sequence[Point]) -> Self:
         """Return the plan once earlier points of the same release are drawn."""
-        # Boxes first: to ask a protocol takes as long as ten attempts of a draw.
-        if not hasattr(self.domain, "given") or not isinstance(self.domain, SteppedDomain):
+        domain = self.problem.domain
+        known = domain.given(self.problem.grid, drawn)
+        if known is domain:
             return self
-        domain = self.domain.given(drawn)
-        return replace(self, problem=replace(self.problem, domain=domain))
+        return replace(self, problem=replace(self.problem, domain=known))
+
+    def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
+        """Read the records for plans of this kind; below the charge."""
+        return self.problem.loss.read(source, plans)
 
     @property
     def width(self) -> Fraction:
         """Range of the privacy loss: epsilon, and what smoothing adds."""
-        return min(self.epsilon + EXTRA_RANGE, 2 * self.epsilon)
+        smoothed = self.certificate is not None and self.certificate.smoothing is not None
+        return min(self.epsilon + EXTRA_RANGE, 2 * self.epsilon) if smoothed else self.epsilon
 
     @property
     def smoothing(self) -> Smoothing:
@@ -85,13 +117,75 @@ class DensityPlan:
         """How far above the least exponent the sampler must look."""
         return self.smoothing.depth
 
-    def exponent(self, theta: Point, score: Fraction) -> Fraction:
-        """Return gamma(theta), so that the density is exp(-gamma)."""
-        return self.epsilon * score / (2 * self.problem.unit.group(self.sensitivity.at(theta)))
+    @property
+    def rate(self) -> Fraction:
+        """Return epsilon / 2 for one record of a person."""
+        return self.epsilon / (2 * self.problem.unit.records_per_person)
 
-    def score_at(self, theta: Point, exponent: Fraction) -> Fraction:
+    def delta_at(self, point: Point) -> Fraction:
+        """Return Delta at a lattice point, for the whole unit."""
+        if self.steady is not None:
+            return self.problem.unit.group(self.steady)
+        return self.problem.unit.group(self.delta.over(self.problem.grid.region(point, point)))
+
+    def exponent(self, point: Point, score: Fraction) -> Fraction:
+        """Return gamma(theta), so that the density is exp(-gamma)."""
+        return self.epsilon * score / (2 * self.delta_at(point))
+
+    def score_at(self, point: Point, exponent: Fraction) -> Fraction:
         """Return the raw score at theta that has this exponent; the inverse of `exponent`."""
-        return exponent * 2 * self.problem.unit.group(self.sensitivity.at(theta)) / self.epsilon
+        return exponent * 2 * self.delta_at(point) / self.epsilon
+
+    def exponent_bounds(
+        self, low: Array, high: Array, first: Array, last: Array
+    ) -> tuple[Array, Array]:
+        """Return bounds on gamma over boxes of lattice points, rows of corners ``first``, ``last``.
+
+        ``low`` and ``high`` bound the coordinates of the vector whose norm is the score.
+        """
+        if self.weighs == "value":
+            least, most = np.maximum(low[:, 0], 0.0), high[:, 0]
+        else:
+            least, most = self.problem.norm.bounds(low, high)
+        slow, fast = self._rates(first, last)
+        lower = np.maximum(least, 0.0) * slow * (1 - _OUTWARDS)
+        return lower, np.where(most > 0, most, 0.0) * fast * (1 + _OUTWARDS)
+
+    def _rates(self, first: Array, last: Array) -> tuple[Array | float, Array | float]:
+        """Return bounds on epsilon / (2 Delta) over each box."""
+        if self.steady is not None:
+            rate = float(self.rate / self.steady)
+            return rate * (1 - _OUTWARDS), rate * (1 + _OUTWARDS)
+        slow, fast = np.empty(len(first)), np.empty(len(first))
+        for i, (a, b) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+            ends = tuple(int(v) for v in a), tuple(int(v) for v in b)
+            region = self.problem.grid.region(*ends)
+            least = self.delta.under(region)
+            slow[i] = float(self.rate / self.delta.over(region))
+            fast[i] = float(self.rate / least) if least > 0 else np.inf
+        return slow * (1 - _OUTWARDS), fast * (1 + _OUTWARDS)
+
+    def place(self, point: Point) -> Point:
+        """Return where a lattice point of the grid stands among the answers."""
+        grid, answers = self.problem.grid, self.problem.answers
+        return tuple(
+            k + round((o - origin) / h)
+            for k, o, origin, h in zip(point, grid.origin, answers.origin, grid.step, strict=True)
+        )
+
+    @property
+    def law(self) -> Law:
+        """The law in public numbers."""
+        problem = self.problem
+        return Law(
+            self.mechanism,
+            described(problem.loss),
+            described(problem.norm) if self.weighs == "gradient" else None,
+            described(problem.domain),
+            str(self.rate),
+            None if self.steady is None else str(self.steady),
+            problem.loss.units,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +198,35 @@ class NoisePlan:
     sensitivity: Fraction
     steps: tuple[Fraction, ...]
     certificate: Certificate | None = None
+    offers: ClassVar[frozenset[str]] = frozenset({"sum"})
+    weighs: ClassVar[Literal["sum"]] = "sum"
 
     def certified(self, certificate: Certificate) -> Self:
         """Return the plan with a sampler's promise."""
-        return replace(self, certificate=certificate)
+        return replace(self, certificate=certificate.with_parts(self.problem.standing))
+
+    def after(self, drawn: Sequence[Point]) -> Self:  # noqa: ARG002
+        """Return the plan: it depends on nothing that was drawn."""
+        return self
+
+    given = after
+
+    def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
+        """Read the sum; below the charge."""
+        return self.problem.loss.read(source, plans)
+
+    def place(self, point: Point) -> Point:
+        """Return the sum."""
+        return point
+
+    @property
+    def law(self) -> Law:
+        """The law in public numbers."""
+        parts = self.problem.loss, self.problem.norm, self.problem.domain
+        loss, norm, domain = map(described, parts)
+        k = self.problem.unit.records_per_person
+        delta, units = str(self.sensitivity), self.problem.loss.units
+        return Law(self.mechanism, loss, norm, domain, str(self.epsilon / k), delta, units)
 
     @property
     def width(self) -> Fraction:
@@ -118,34 +237,3 @@ class NoisePlan:
     def rate(self) -> Fraction:
         """Return c in exp(-c ||u||_K)."""
         return self.epsilon / self.problem.unit.group(self.sensitivity)
-
-
-class Spending(Protocol):
-    """What a plan says of its cost."""
-
-    @property
-    def epsilon(self) -> Fraction:
-        """Privacy budget."""
-        ...
-
-    @property
-    def width(self) -> Fraction:
-        """Range of the privacy loss."""
-        ...
-
-    @property
-    def mechanism(self) -> str:
-        """How theta is weighed."""
-        ...
-
-
-def event_of(plans: Sequence[Spending], unit: PrivacyUnit, guarantee: Guarantee) -> PrivacyEvent:
-    """Return what several plans cost together: epsilons add, and so do the ranges."""
-    return PrivacyEvent(
-        epsilon=sum((plan.epsilon for plan in plans), Fraction(0)),
-        width=sum((plan.width for plan in plans), Fraction(0)),
-        mechanism=plans[-1].mechanism,
-        neighbours=unit.neighbours.name,
-        records_per_person=unit.records_per_person,
-        guarantee=guarantee,
-    )

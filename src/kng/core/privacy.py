@@ -29,6 +29,7 @@ class Assumption(StrEnum):
     REAL_ARITHMETIC = "real-arithmetic"
     CONVERGED = "converged-chain"
     SEEDED = "seeded"
+    CALLERS_PARTS = "callers-parts"
 
     @property
     def meaning(self) -> str:
@@ -42,6 +43,7 @@ _MEANING = {
     Assumption.UNBOUNDED_TIME: "the draw runs until it is done, however long that takes",
     Assumption.REAL_ARITHMETIC: "floating-point arithmetic behaves like real arithmetic",
     Assumption.CONVERGED: "the Markov chain has reached its target, which nothing certifies",
+    Assumption.CALLERS_PARTS: "the caller's own loss, norm or domain keeps what it promises",
     Assumption.SEEDED: "nobody who can guess the seed of the random bits sees the answer",
 }
 

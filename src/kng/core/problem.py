@@ -2,26 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from kng.core.encoding import Encoding
+from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
+from kng.core.parts import Domain, Loss, Norm, Standing, described, standing_of
 from kng.core.privacy import PrivacyUnit
-from kng.core.protocols import Domain, Norm
+from kng.core.regions import Grid
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One estimation problem; public through and through.
 
-    ``loss`` may offer several capabilities (GradientLoss, ValueLoss, LocationLoss); the mechanism
-    asks for the one it needs. ``answers`` is the lattice that the released value lives on.
+    ``answers`` is the lattice that the released value lives on, ``grid`` says where its points
+    stand in the units of theta. A norm is None where nothing is measured in one.
     """
 
-    loss: Any
+    loss: Loss
     norm: Norm
     domain: Domain
     records: Encoding
     answers: Lattice
     unit: PrivacyUnit
+    grid: Grid = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        loss, domain = self.loss, self.domain
+        grid = loss.grid or Grid(self.answers.origin, self.answers.step)
+        object.__setattr__(self, "grid", grid)
+        if domain.dim != loss.dim:
+            raise IncompatibleParts(
+                f"{described(loss)} has {loss.dim} coordinates and {described(domain)} has "
+                f"{domain.dim}. Give a domain with {loss.dim}."
+            )
+
+    def refuse_norm(self, dim: int) -> None:
+        """Refuse a norm that cannot measure vectors of so many coordinates."""
+        refused = self.norm.refusal(dim)
+        if refused is not None:
+            raise IncompatibleParts(refused)
+
+    @property
+    def standing(self) -> Standing:
+        """Who answers for the parts."""
+        return standing_of(self.loss, self.norm, self.domain)

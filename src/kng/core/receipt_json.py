@@ -12,6 +12,7 @@ import numpy as np
 from kng.core.bounds import Bounds
 from kng.core.errors import SpecError
 from kng.core.lattice import AffineMap, Lattice
+from kng.core.law import Law
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def written(release: Release, indent: int | None) -> str:
             "assumptions": [assumption.value for assumption in release.assumptions],
             "details": dict(release.details),
             "version": release.version,
+            "law": None if release.law is None else release.law.to_mapping(),
         },
         indent=indent,
     )
@@ -107,6 +109,8 @@ def fields(text: str) -> dict[str, Any]:
         else AffineMap(
             tuple(_fractions(row) for row in units["matrix"]), _fractions(units["offset"])
         ),
+        # Receipts of version 0.1 have none.
+        "law": None if raw.get("law") is None else Law.from_mapping(raw["law"]),
     }
 
 

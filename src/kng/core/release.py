@@ -13,6 +13,7 @@ from kng.core import receipt_json, receipt_text
 from kng.core.bounds import Bounds
 from kng.core.errors import SpecError
 from kng.core.lattice import AffineMap, Lattice
+from kng.core.law import Law
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 
 # A public fact: a text, or a list of texts such as the names of coefficients.
@@ -35,6 +36,8 @@ class Release:
         What the release cost.
     guarantee : Guarantee
         ``exact``, ``ideal``, ``approximate`` or ``simulation``.
+    law : Law or None
+        How theta was weighed, in public numbers; None in receipts of version 0.1.
     """
 
     statistic: str
@@ -48,6 +51,7 @@ class Release:
     details: Mapping[str, Fact] = field(hash=False)
     version: str
     units: AffineMap | None = None
+    law: Law | None = None
 
     @property
     def exact_value(self) -> tuple[Fraction, ...]:

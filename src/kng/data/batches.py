@@ -11,7 +11,8 @@ from typing import Protocol
 import numpy as np
 
 from kng.core.encoding import Encoding
-from kng.core.protocols import Integers, Kernel, Point, Rows, Selection, State
+from kng.core.parts import Point
+from kng.core.records import Integers, Kernel, Rows, Selection, State
 from kng.data.sums import Sums
 
 Batches = Iterator[Integers]

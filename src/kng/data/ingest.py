@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.encoding import Encoding
-from kng.core.protocols import Integers
+from kng.core.records import Integers
 
 Floats = NDArray[np.float64]
 

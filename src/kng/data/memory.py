@@ -11,7 +11,7 @@ import numpy as np
 
 from kng.core.encoding import BATCH_RECORDS, Encoding
 from kng.core.errors import SchemaError
-from kng.core.protocols import Point
+from kng.core.parts import Point
 from kng.data.batches import Batches, BatchSource
 from kng.data.ingest import Floats, Ingest, numbers, prepare, rows_of
 from kng.data.sums import MANY, ColumnSum

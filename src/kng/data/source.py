@@ -8,7 +8,7 @@ from typing import Any
 
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError
-from kng.core.protocols import Source
+from kng.core.records import Source
 from kng.data.csv import CsvSource
 from kng.data.memory import MemorySource
 

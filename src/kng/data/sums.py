@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from kng.core.encoding import BATCH_RECORDS, Encoding
-from kng.core.protocols import Integers, Point
+from kng.core.parts import Point
+from kng.core.records import Integers
 from kng.data.ingest import inverses
 
 # From here on it is worth loading a compiler to sum one column in one pass; below, NumPy's five

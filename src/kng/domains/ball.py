@@ -10,7 +10,7 @@ from typing import Any
 
 from kng.core.errors import IncompatibleParts
 from kng.core.exact import positive, show
-from kng.core.parts import Base
+from kng.core.parts import Base, Point
 from kng.core.regions import Grid, Region
 from kng.domains.points import LatticeBox, WalledBox, common_measure
 from kng.domains.stated import UNIFORM, agreed, equally_likely, known, shown, stated
@@ -52,6 +52,11 @@ class L1Ball:
         return f"L1Ball({show(self.radius)}{shown(self._dim, self.base, UNIFORM)})"
 
     @property
+    def described(self) -> str:
+        """What a receipt calls it."""
+        return repr(self)
+
+    @property
     def dim(self) -> int:
         """Number of coordinates."""
         return known(self._dim, repr(self))
@@ -80,6 +85,10 @@ class L1Ball:
     def region(self) -> Region:
         """Return the box around it, and its radius."""
         return Region.ball(self.radius, self.dim)
+
+    def given(self, grid: Grid, drawn: Sequence[Point]) -> L1Ball:  # noqa: ARG002
+        """Return the same: it depends on nothing that was drawn."""
+        return self
 
     def contains(self, theta: Sequence[Fraction]) -> bool:
         """Whether the absolute values of a theta add up to at most the radius."""

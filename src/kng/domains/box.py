@@ -10,7 +10,8 @@ from typing import Any
 
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
-from kng.core.parts import Base
+from kng.core.lattice import Lattice
+from kng.core.parts import Base, Point
 from kng.core.regions import Grid, Region, Theta
 from kng.domains.points import LatticeBox
 from kng.domains.stated import UNIFORM, agreed, equally_likely, known, shown, stated
@@ -73,6 +74,16 @@ class Box:
         ]
         return f"Box({', '.join(ends)}{shown(self._dim, self.base, UNIFORM)})"
 
+    @classmethod
+    def of(cls, lattice: Lattice) -> Box:
+        """Return the box around all points of a lattice."""
+        return cls(lattice.origin, lattice.units(lattice.last))
+
+    @property
+    def described(self) -> str:
+        """What a receipt calls it."""
+        return repr(self)
+
     @property
     def dim(self) -> int:
         """Number of coordinates."""
@@ -108,6 +119,10 @@ class Box:
         """Return its corners, and the largest l1 norm between them."""
         known(self._dim, repr(self))
         return Region.between(self.low, self.high)
+
+    def given(self, grid: Grid, drawn: Sequence[Point]) -> Box:  # noqa: ARG002
+        """Return the same: it depends on nothing that was drawn."""
+        return self
 
     def contains(self, theta: Sequence[Fraction]) -> bool:
         """Whether a theta lies between the corners."""

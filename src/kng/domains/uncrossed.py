@@ -37,6 +37,11 @@ class Uncrossed:
     other: Theta | None = None
 
     @property
+    def described(self) -> str:
+        """What a receipt calls it."""
+        return f"Uncrossed({self.box!r})"
+
+    @property
     def dim(self) -> int:
         """Number of coordinates."""
         return self.box.dim
@@ -68,9 +73,9 @@ class Uncrossed:
         other = None if self.other is None else tuple(factor * v for v in self.other)
         return replace(self, box=self.box.scaled(factor), other=other)
 
-    def given(self, drawn: Sequence[Theta]) -> Uncrossed:
+    def given(self, grid: Grid, drawn: Sequence[Point]) -> Uncrossed:
         """Return the domain once the earlier planes are drawn."""
-        return replace(self, other=drawn[self.than])
+        return replace(self, other=grid.theta(drawn[self.than]))
 
     def region(self) -> Region:
         """Return what is known of the box."""
@@ -90,7 +95,7 @@ class Uncrossed:
             points = UncrossedPoints(self, grid, box)
             # Whatever is drawn, its walls have no larger numbers than these.
             for corner in (box.first, box.last):
-                points.given([corner] * (self.than + 1))
+                self.given(grid, [corner] * (self.than + 1)).on(grid)
             return points
         shift = [v - origin for v, origin in zip(self.other, grid.origin, strict=True)]
         unit = common_measure((*grid.step, *shift))
@@ -108,11 +113,6 @@ class UncrossedPoints:
     domain: Uncrossed
     grid: Grid
     box: LatticeBox
-
-    def given(self, drawn: Sequence[Point]) -> UncrossedPoints | WalledBox:
-        """Return the points once the earlier planes are drawn."""
-        planes = tuple(self.grid.theta(point) for point in drawn)
-        return self.domain.given(planes).on(self.grid)
 
     @property
     def dim(self) -> int:

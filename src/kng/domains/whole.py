@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from kng.bases import HeavyTailed
 from kng.core.errors import IncompatibleParts
 from kng.core.exact import positive
-from kng.core.parts import Base
+from kng.core.parts import Base, Point
 from kng.core.regions import Grid, Region
 from kng.domains.stated import agreed, known, shown, stated
 
@@ -50,6 +50,11 @@ class Whole:
         return f"Whole({shown(self._dim, self.base, _HEAVY).removeprefix(', ')})"
 
     @property
+    def described(self) -> str:
+        """What a receipt calls it."""
+        return repr(self)
+
+    @property
     def dim(self) -> int:
         """Number of coordinates."""
         return known(self._dim, repr(self))
@@ -82,6 +87,10 @@ class Whole:
     def region(self) -> Region:
         """Return a region without bounds."""
         return Region.everything(self.dim)
+
+    def given(self, grid: Grid, drawn: Sequence[Point]) -> Whole:  # noqa: ARG002
+        """Return the same: it depends on nothing that was drawn."""
+        return self
 
     def contains(self, theta: Sequence[Fraction]) -> bool:
         """Whether a theta has the right number of coordinates."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from kng.core.lattice import Lattice
-from kng.core.protocols import Point
-from kng.core.regression import FitPlan
+from kng.core.parts import Point
+from kng.core.perturbed import AdaptivePlan, PerturbedPlan
+from kng.core.plan import DensityPlan
 from kng.corridor import Stage
 
 
@@ -29,7 +30,7 @@ class Fit:
     what is released beside the coefficients.
     """
 
-    plan: FitPlan
+    plan: DensityPlan | PerturbedPlan | AdaptivePlan
     before: tuple[Stage, ...] = ()
     also: Also | None = None
     threshold: Fraction | None = None

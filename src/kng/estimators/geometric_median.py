@@ -7,18 +7,18 @@ from typing import Any
 
 from kng.core.bounds import Bounds, bounds_of
 from kng.core.encoding import Encoding, each_column, encoding_of
-from kng.core.errors import SpecError
+from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import listed, positive, show
 from kng.core.lattice import power_of_two_below
 from kng.core.problem import Problem
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, certified, release
 from kng.data import file_of, header_of, open_source
-from kng.domains import LatticeBox
-from kng.estimators.request import details, one_of, request_of
-from kng.losses import GeometricMedian
+from kng.domains import Box
+from kng.estimators.request import details, named_norm, one_of, request_of
+from kng.losses.distance import Distance
 from kng.mechanisms import KNG, Exponential
-from kng.norms import L2
+from kng.norms import L1, L2, LInf
 
 # Steps along the widest column if no granularity is given: at least 2**24, and fewer than 2**25,
 # up to which squared distances are exact. No column may have fewer than 2**8 of them.
@@ -35,6 +35,7 @@ def geometric_median(
     granularity: Any = None,
     missing: Any = None,
     mechanism: str = "auto",
+    norm: Any = "auto",
     sampler: str = "auto",
     neighbours: str = "replace-one",
     n_max: int | None = None,
@@ -67,6 +68,8 @@ def geometric_median(
         What NaN, None and text count as; the middle of the bounds unless given.
     mechanism : {"auto", "kng", "exponential"}
         "auto" is KNG. The exponential mechanism's noise follows the bounds.
+    norm : {"auto", "l1", "l2", "linf"} or a norm of `kng.norms`
+        How the sum of unit vectors is measured. "auto" is l2, whose ball is what one record does.
     sampler : {"auto", "branch-and-bound", "hit-and-run"}
         "auto" is branch and bound, which draws exactly in up to five columns. The Markov chain is
         taken only by name.
@@ -111,7 +114,11 @@ def geometric_median(
     unit = ask.unit(source)
     weigh = Exponential() if mechanism == "exponential" else KNG()
     lattice = records.lattice
-    problem = Problem(GeometricMedian(), L2(), LatticeBox.of(lattice), records, lattice, unit)
+    loss = Distance(tuple(units)).over(records)
+    if mechanism == "exponential" and norm != "auto":
+        raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
+    ball = named_norm(norm, {"auto": L2(), "l1": L1(), "l2": L2(), "linf": LInf()})
+    problem = Problem(loss, ball, Box.of(lattice), records, lattice, unit)
     plan = certified(weigh.plan(problem, ask.epsilon), sampler)
     facts = {"unit of distance": listed(show(v) for v in units), **details(records, unit)}
     answer = Answer("geometric median", lattice, False, box, facts, lambda drawn: drawn[0])

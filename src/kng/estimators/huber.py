@@ -16,7 +16,7 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Fact
 from kng.corridor import Answer, Stage, certified, release
-from kng.domains import LatticeBox
+from kng.domains import Box
 from kng.estimators.fit import Fit
 from kng.estimators.public_facts import (
     Columns,
@@ -29,9 +29,9 @@ from kng.estimators.public_facts import (
     response_range,
 )
 from kng.estimators.regression import PrivateRegressor
-from kng.estimators.request import Request, details, one_of
+from kng.estimators.request import Request, details
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
-from kng.losses import HuberPlane
+from kng.losses.linear import Linear
 from kng.losses.linear_encoding import (
     LEAST_BOUND,
     MOST,
@@ -219,7 +219,6 @@ class HuberRegressor(PrivateRegressor):
         mechanism = Exponential() if self.mechanism == "exponential" else KNG()
         if self.mechanism == "exponential" and self.norm != "auto":
             raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
-        one_of("norm", self.norm, ("auto", "linf"))
         if self.centre is not None:
             raise IncompatibleParts(
                 f"centre is where the ridge of objective perturbation draws to; mechanism="
@@ -236,9 +235,9 @@ class HuberRegressor(PrivateRegressor):
             )
         answers = self._lattice(design)
         source = openings.table(design.records)
-        unit, reach, d = ask.unit(source), answers.last[0] // 2, design.dim
-        box = LatticeBox((-reach,) * d, (reach,) * d)
-        problem = Problem(HuberPlane(design), LInf(), box, design.records, answers, unit)
+        unit, norm = ask.unit(source), norm_of(self.norm, LInf())
+        loss = Linear(Huber(design.half_y), intercept=design.intercept).over(design, answers)
+        problem = Problem(loss, norm, Box.of(answers), design.records, answers, unit)
         plan = certified(mechanism.plan(problem, ask.epsilon), self.sampler)
         facts: dict[str, Fact] = {
             "coefficients": self._coefficients(columns),
@@ -247,7 +246,7 @@ class HuberRegressor(PrivateRegressor):
         }
         answer = Answer(
             self._statistic, answers, False, self._public_bounds(columns), facts,
-            lambda drawn: tuple(reach + k for k in drawn[0]), design.units,
+            lambda drawn: plan.place(drawn[0]), design.units,
         )  # fmt: skip
         self.release_ = release([Stage([plan], source)], answer, ask.ledger, ask.bits)
         value = np.atleast_1d(self.release_.value)
@@ -351,5 +350,5 @@ class HuberRegressor(PrivateRegressor):
             return Fit(ObjectivePerturbation(centre=centre).plan(problem, ask.epsilon))
         levels = tuple(level for level in LEVELS if level <= _WIDEST)
         bounds = response_range(self.bounds_y)
-        fit = ScaledFit(problem, bounds, ask.epsilon, lambda _: Bent(), levels, centre)
+        fit = ScaledFit(problem, design, bounds, ask.epsilon, lambda _: Bent(), levels, centre)
         return fit.stages(response)

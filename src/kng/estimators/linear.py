@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Self
 
 from kng.core.design import Design, design_of
 from kng.core.errors import IncompatibleParts
+from kng.core.parts import Domain, Norm
 from kng.core.privacy import PrivacyUnit
-from kng.core.protocols import Domain, Norm
-from kng.core.regression import Regression, Theta
+from kng.core.problem import Problem
+from kng.core.regions import Theta
 from kng.domains import L1Ball, Whole
 from kng.estimators.fit import Fit
 from kng.estimators.public_facts import (
@@ -23,7 +24,7 @@ from kng.estimators.public_facts import (
 from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import Request
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
-from kng.losses import LeastSquares
+from kng.losses.linear import Linear
 from kng.losses.linear_encoding import encoded, linear_design
 from kng.losses.pointwise.squared import Squared
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
@@ -185,7 +186,8 @@ class LinearRegression(PrivateRegressor):
         if coef_bound is not None:
             domain, automatic = L1Ball(coef_bound / design.half_y, dim=design.dim), LInf()
         norm = norm_of(self.norm, automatic)
-        problem = Regression(LeastSquares(), norm, domain, design, unit)
+        loss = Linear(_SQUARED, intercept=design.intercept).over(design, design.lattice)
+        problem = Problem(loss, norm, domain, design.records, design.lattice, unit)
         if self.mechanism == "objective":
             return Fit(ObjectivePerturbation(centre=centre).plan(problem, ask.epsilon))
         if centre is not None:
@@ -214,7 +216,7 @@ class LinearRegression(PrivateRegressor):
             return Clipped.of(epsilon, design.dim, unit)
 
         bounds = response_range(self.bounds_y)
-        return ScaledFit(problem, bounds, ask.epsilon, rule, tuple(LEVELS), centre)
+        return ScaledFit(problem, design, bounds, ask.epsilon, rule, tuple(LEVELS), centre)
 
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()

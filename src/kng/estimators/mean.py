@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from kng.bases import Uniform
 from kng.core.bounds import bounds_of
+from kng.core.delta import changes
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
+from kng.core.parts import Norm, Point
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.protocols import Norm, Point
-from kng.core.regression import Plan
 from kng.core.release import Release
 from kng.corridor import Answer, Finish, Stage, certified, release
 from kng.data import open_source
-from kng.domains import LatticeBox, Whole
-from kng.estimators.request import details, one_of, request_of
-from kng.losses import Squared
+from kng.domains import Box, Whole
+from kng.estimators.request import details, named_norm, one_of, request_of
+from kng.losses.location import Location
+from kng.losses.location_sum import LocationSum
+from kng.losses.pointwise.squared import Squared
 from kng.mechanisms import KNG, Exponential, KNorm
-from kng.norms import L1, LInf, WeightedSup
+from kng.norms import L1, L2, CoordinateSup, LInf, WeightedSup
+from kng.samplers.registry import Plan
 
 # Steps between the bounds if no granularity is given: at least 2**32, because a mean averages
 # rounding away and is never coarser than its noise.
@@ -37,7 +40,7 @@ def mean(
     granularity: Any = None,
     missing: Any = None,
     mechanism: str = "auto",
-    norm: str = "auto",
+    norm: Any = "auto",
     sampler: str = "auto",
     neighbours: str = "replace-one",
     n_max: int | None = None,
@@ -62,11 +65,12 @@ def mean(
         What NaN, None and text count as; the middle of the bounds unless given.
     mechanism : {"auto", "k-norm", "kng", "exponential"}
         "auto" is K-norm noise on the sum, which keeps the whole epsilon. "kng" and "exponential"
-        weigh the lattice between the bounds and serve one column.
-    norm : {"auto", "weighted-sup", "l1", "linf"}
-        Norm of the noise. "auto" is the weighted sup norm, the best one for a box.
-    sampler : {"auto", "noise", "order"}
-        Exact samplers; "auto" takes the one that fits.
+        weigh the lattice between the bounds, in up to five columns.
+    norm : {"auto", "weighted-sup", "l1", "l2", "linf"} or a norm of `kng.norms`
+        Norm of the noise, or of the gradient. "auto" is the weighted sup norm, the best one for a
+        box. K-norm noise in several columns is drawn in sup and sum norms.
+    sampler : {"auto", "noise", "order", "branch-and-bound", "hit-and-run"}
+        "auto" takes the exact one that fits. The Markov chain is taken only by name.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
@@ -102,14 +106,11 @@ def mean(
     box = bounds_of(bounds)
     records = encoding_of(box, granularity=granularity, missing=missing, bits=_BITS)
     one_of("mechanism", mechanism, ("auto", "k-norm", "kng", "exponential"))
-    one_of("norm", norm, ("auto", "weighted-sup", "l1", "linf"))
-    one_of("sampler", sampler, ("auto", "noise", "order"))
-    if mechanism in ("kng", "exponential"):
-        _refuse_vectors(mechanism, norm, len(records))
+    one_of("sampler", sampler, ("auto", "noise", "order", "branch-and-bound", "hit-and-run"))
     source = open_source(data, records)
     unit = ask.unit(source)
     if mechanism in ("kng", "exponential"):
-        plan, answers, finish = _on_the_line(mechanism, records, unit, ask.epsilon)
+        plan, answers, finish = _on_the_lattice(mechanism, norm, records, unit, ask.epsilon)
     else:
         plan, answers, finish = _on_the_sum(norm, granularity, records, unit, ask.epsilon)
         # What is loaded may depend on a number that is public, never on the records that came.
@@ -119,45 +120,39 @@ def mean(
 
 
 def _on_the_sum(
-    norm: str, granularity: Any, records: Encoding, unit: PrivacyUnit, epsilon: Fraction
+    norm: Any, granularity: Any, records: Encoding, unit: PrivacyUnit, epsilon: Fraction
 ) -> tuple[Plan, Lattice, Finish]:
     """Plan K-norm noise on the sum; the mean is read off it afterwards."""
-    loss, answers = Squared(), records.lattice
+    loss, sums, answers = Location(Squared()).over(records), LocationSum(records), records.lattice
     if granularity is None and isinstance(unit.neighbours, ReplaceOne):
         # A sum of n records in whole steps is a mean in n-ths of a step: nothing is rounded.
         n = unit.neighbours.n
         answers = Lattice(
             answers.origin, tuple(h / n for h in answers.step), tuple(n * k for k in answers.last)
         )
-    widths = loss.sum_widths(records, unit.neighbours)
-    norms: dict[str, Callable[[], Norm]] = {"l1": L1, "linf": LInf}
-    ball = norms[norm]() if norm in norms else WeightedSup(widths)
-    problem = Problem(loss, ball, Whole(len(widths), base=Uniform()), records, answers, unit)
+    optimal = CoordinateSup().at(changes(sums.body(unit), unit))
+    ball = named_norm(norm, {"auto": optimal, "weighted-sup": optimal, "l1": L1(), "linf": LInf()})
+    problem = Problem(loss, ball, Whole(loss.dim, base=Uniform()), records, answers, unit)
 
     def finish(drawn: Sequence[Point]) -> Point:
-        return answers.nearest(loss.minimiser(drawn[0], problem))
+        return answers.nearest(sums.minimiser(drawn[0], problem))
 
     return KNorm().plan(problem, epsilon), answers, finish
 
 
-def _on_the_line(
-    mechanism: str, records: Encoding, unit: PrivacyUnit, epsilon: Fraction
+def _on_the_lattice(
+    mechanism: str, norm: Any, records: Encoding, unit: PrivacyUnit, epsilon: Fraction
 ) -> tuple[Plan, Lattice, Finish]:
     """Plan a weighing of every lattice point between the bounds."""
-    answers = records.lattice
-    problem = Problem(Squared(), LInf(), LatticeBox.of(answers), records, answers, unit)
+    loss, answers = Location(Squared()).over(records), records.lattice
+    if mechanism == "exponential" and norm != "auto":
+        raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
+    widths = tuple(s * k for s, k in zip(records.step, records.last, strict=True))
+    # On one column every norm is a multiple of the absolute value.
+    optimal: Norm = WeightedSup(widths) if len(widths) > 1 else LInf()
+    names = {"auto": optimal, "weighted-sup": optimal, "l1": L1(), "l2": L2(), "linf": LInf()}
+    domain = Box.of(answers)
+    problem = Problem(loss, named_norm(norm, names), domain, records, answers, unit)
     weigh = KNG() if mechanism == "kng" else Exponential()
-    return weigh.plan(problem, epsilon), answers, lambda drawn: drawn[0]
-
-
-def _refuse_vectors(mechanism: str, norm: str, columns: int) -> None:
-    if columns > 1:
-        raise IncompatibleParts(
-            f"mechanism={mechanism!r} serves one column, the data have {columns}. "
-            "Use mechanism='k-norm'."
-        )
-    if norm != "auto":
-        raise IncompatibleParts(
-            f"norm={norm!r} belongs to mechanism='k-norm'; on one column every norm is the "
-            "absolute value."
-        )
+    plan = weigh.plan(problem, epsilon)
+    return plan, answers, lambda drawn: plan.place(drawn[0])

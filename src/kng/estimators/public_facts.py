@@ -12,8 +12,9 @@ from kng.core.design import REACH, Design
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError, SpecError
 from kng.core.exact import exact, show
-from kng.core.protocols import Norm, Source
-from kng.estimators.request import one_of
+from kng.core.parts import Norm
+from kng.core.records import Source
+from kng.estimators.request import named_norm
 from kng.norms import L1, L2, LInf
 
 # Some noise is drawn in float64: outside these it would be lost in rounding, or overflow.
@@ -127,11 +128,9 @@ def resolved(epsilon: Fraction, coef_bound: Fraction | None, design: Design) -> 
             )
 
 
-def norm_of(name: str, automatic: Norm) -> Norm:
-    """Return a norm by its name."""
-    one_of("norm", name, ("auto", "linf", "l2", "l1"))
-    norms: dict[str, Norm] = {"auto": automatic, "linf": LInf(), "l2": L2(), "l1": L1()}
-    return norms[name]
+def norm_of(value: Any, automatic: Norm) -> Norm:
+    """Return a norm by its name, or the one that it is."""
+    return named_norm(value, {"auto": automatic, "linf": LInf(), "l2": L2(), "l1": L1()})
 
 
 def response_range(value: Any) -> tuple[Fraction, Fraction]:

@@ -15,18 +15,19 @@ from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import SpecError
 from kng.core.exact import exact, show
 from kng.core.lattice import Lattice
+from kng.core.parts import Point
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
-from kng.core.protocols import Point
-from kng.core.regression import Plan
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, certified, release
 from kng.data import open_source
-from kng.domains import LatticeBox
+from kng.domains import Box
 from kng.estimators.request import Request, details, one_of, request_of
-from kng.losses import Pinball
+from kng.losses.location import Location
+from kng.losses.pointwise.pinball import Pinball
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
+from kng.samplers.registry import Plan
 
 # Steps between the bounds if no granularity is given: at least 2**20. A quantile wants them no
 # finer than needed, so that tied records stand out against the points between them.
@@ -224,7 +225,15 @@ def _plans(
     return tuple(
         certified(
             parts.weigh.plan(
-                Problem(Pinball(tau), LInf(), LatticeBox.of(line), parts.records, line, unit), share
+                Problem(
+                    Location(Pinball(tau)).over(parts.records),
+                    LInf(),
+                    Box.of(line),
+                    parts.records,
+                    line,
+                    unit,
+                ),
+                share,
             ),
             parts.sampler,
         )

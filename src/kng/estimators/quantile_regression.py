@@ -14,30 +14,29 @@ from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.lattice import AffineMap, Lattice
+from kng.core.parts import Domain, Norm, Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
-from kng.core.protocols import Domain, Norm, Point
-from kng.core.regions import Grid
 from kng.core.release import Fact
 from kng.corridor import Answer, Stage, certified, release
 from kng.domains import Box, Uncrossed
 from kng.estimators.public_facts import (
     Columns,
     Look,
+    norm_of,
     resolved,
     response_bounds,
     response_range,
 )
 from kng.estimators.regression import PrivateRegressor
-from kng.estimators.request import details, one_of
-from kng.losses import QuantilePlane
+from kng.estimators.request import details
+from kng.losses.linear import Linear
 from kng.losses.linear_encoding import (
     JITTER,
     LEAST_BOUND,
     MOST_SPLIT,
     linear_design,
-    linear_jitter,
     linear_lattice,
 )
 from kng.losses.pointwise.pinball import Pinball
@@ -175,7 +174,6 @@ class QuantileRegressor(PrivateRegressor):
 
     def _refit(self, look: Look) -> None:
         ask = self._request()
-        one_of("norm", self.norm, ("auto", "linf"))
         taus = self._taus()
         columns, openings = look()
         design = self._design(columns)
@@ -189,12 +187,11 @@ class QuantileRegressor(PrivateRegressor):
             certified(plan, self.sampler)
             for plan in self._stepwise(design, answers, unit, [taus[i] for i in order], share)
         ]
-        reach = answers.last[0] // 2
 
         def finish(drawn: Sequence[Point]) -> Point:
             """Put quantiles in the caller's order and count lattice points from their origin."""
             placed = dict(zip(order, drawn, strict=True))
-            return tuple(reach + k for i in range(len(taus)) for k in placed[i])
+            return tuple(k for i in range(len(taus)) for k in plans[i].place(placed[i]))
 
         facts = self._described(columns, design, unit, taus, share)
         answer = Answer(
@@ -273,26 +270,25 @@ class QuantileRegressor(PrivateRegressor):
         weigh = Exponential() if self.mechanism == "exponential" else KNG()
         if self.mechanism == "exponential" and self.norm != "auto":
             raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
-        grid = Grid((Fraction(0),) * design.dim, answers.step)
-        end = -answers.origin[0]
-        box = Box(-end, end, design.dim)
-        jitter = linear_jitter(_TILTED, design)
+        box = Box.of(answers)
         plans: list[DensityPlan] = []
         for step, tau in enumerate(taus):
-            domain: Domain = box.on(grid)
+            domain: Domain = box
             if step:
                 nearest = min(range(step), key=lambda i: abs(taus[i] - tau))
-                domain = Uncrossed(box, 1 if tau > taus[nearest] else -1, nearest).on(grid)
-            loss, norm = QuantilePlane(tau, design, jitter), self._norm(tau, unit)
+                domain = Uncrossed(box, 1 if tau > taus[nearest] else -1, nearest)
+            loss = Linear(Pinball(tau), intercept=design.intercept).over(design, answers)
+            norm = self._norm(tau, unit)
             problem = Problem(loss, norm, domain, design.records, answers, unit)
             plans.append(weigh.plan(problem, share))
         return plans
 
     def _norm(self, tau: Fraction, unit: PrivacyUnit) -> Norm:
         """Return the hull of one record's changes as a norm, where it is not a cube."""
-        if self.norm == "linf" or not self.fit_intercept or unit.neighbours.name == "add-remove":
-            return LInf()
-        return InterceptSup(1 / (2 * max(tau, 1 - tau)))
+        automatic: Norm = InterceptSup(1 / (2 * max(tau, 1 - tau)))
+        if not self.fit_intercept or unit.neighbours.name == "add-remove":
+            automatic = LInf()
+        return norm_of(self.norm, automatic)
 
     def _described(
         self,

@@ -20,8 +20,9 @@ from kng.core.bounds import Bounds, bounds_of
 from kng.core.design import Cut, Design, across, from_zero
 from kng.core.errors import KngError, SchemaError, SpecError
 from kng.core.exact import exact, positive, show
+from kng.core.parts import Point
 from kng.core.privacy import PrivacyUnit, ReplaceOne
-from kng.core.protocols import Point, Source
+from kng.core.records import Source
 from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, certified, release
 from kng.data import covariates_of, open_regression, open_response
@@ -158,7 +159,8 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             lattice, units = lattice.beside(also.lattice), units.ignoring(len(also.names))
 
         def finish(drawn: Sequence[Point]) -> Point:
-            return drawn[-1] if also is None else drawn[-1] + also.of(drawn)
+            fitted = fit.plan.place(drawn[-1])
+            return fitted if also is None else fitted + also.of(drawn)
 
         answer = Answer(
             self._statistic, lattice, False, self._public_bounds(columns), facts, finish, units

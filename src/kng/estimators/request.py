@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,9 +12,13 @@ from kng.core.bits import Bits, bits_of
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError, SpecError, SpecTypeError
 from kng.core.exact import listed, positive, show, whole
+from kng.core.parts import Ledger, Norm
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
-from kng.core.protocols import Ledger, Source
+from kng.core.records import Source
 from kng.ledger import Ledger as StoredLedger
+
+# What a norm must answer.
+_NORM = ("shape", "follows", "value", "bounds", "largest", "largest_in_ball", "at", "refusal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,19 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Check an option that takes one of a few words."""
     if not isinstance(value, str) or value not in choices:
         raise SpecError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+
+
+def named_norm(value: Any, names: Mapping[str, Norm]) -> Norm:
+    """Return the norm that an option names, or the one that it is."""
+    if isinstance(value, str) and value in names:
+        return names[value]
+    if isinstance(value, str) or not all(hasattr(value, part) for part in _NORM):
+        listed_names = ", ".join(map(repr, names))
+        raise SpecError(
+            f"norm must be one of {listed_names}, or a norm of kng.norms; got {value!r}."
+        )
+    norm: Norm = value
+    return norm
 
 
 def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:

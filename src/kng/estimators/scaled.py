@@ -17,17 +17,21 @@ from kng.core.bounds import Bounds
 from kng.core.design import Design
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.lattice import Lattice
+from kng.core.parts import Domain, Norm, Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.protocols import Domain, Norm, Point
-from kng.core.regression import Regression, Theta
+from kng.core.regions import Theta
 from kng.core.scale import SCALE_STEPS, RadiusGrid, Scale, ScaleRule
 from kng.corridor import Stage, certified
-from kng.domains import L1Ball, LatticeBox, Whole
+from kng.domains import Box, L1Ball, Whole
 from kng.estimators.fit import Also, Fit
 from kng.estimators.public_facts import Opening
-from kng.losses import Huber, Pinball, Radius
+from kng.losses.linear import Linear
+from kng.losses.location import Location
+from kng.losses.pointwise.huber import Huber
+from kng.losses.pointwise.pinball import Pinball
+from kng.losses.radius import Radius
 from kng.mechanisms import KNG, ScaledPerturbation
 from kng.mechanisms.scaled import Threshold, Unclipped
 from kng.norms import LInf
@@ -65,7 +69,8 @@ class ScaledFit:
     are the quantiles that may measure the spread.
     """
 
-    problem: Regression
+    problem: Problem
+    design: Design
     bounds: tuple[Fraction, Fraction]
     epsilon: Fraction
     rule: Callable[[Fraction], Threshold]
@@ -80,7 +85,7 @@ class ScaledFit:
         spent = share * self.epsilon
         records = self._records()
         source, level = opening(records), self._level(spent)
-        zero = None if self._design.intercept else round(-records.bounds.low[0] / records.step[0])
+        zero = None if self.design.intercept else round(-records.bounds.low[0] / records.step[0])
         last = records.last[0] if zero is None else max(abs(zero), abs(records.last[0] - zero))
         grid = RadiusGrid(last)
         plans = self._draws(records, grid, level, zero, spent)
@@ -95,10 +100,6 @@ class ScaledFit:
         before = tuple(Stage([certified(each)], source) for each in plans)
         also = self._also(records, grid, scale, threshold, zero)
         return Fit(plan, before, also, None, self._described(share, level, zero))
-
-    @property
-    def _design(self) -> Design:
-        return self.problem.design
 
     @property
     def _unit(self) -> PrivacyUnit:
@@ -117,7 +118,7 @@ class ScaledFit:
 
     def _unscaled(self) -> Fit:
         low, high = self.bounds
-        middle = (low + high) / 2 if self._design.intercept else Fraction(0)
+        middle = (low + high) / 2 if self.design.intercept else Fraction(0)
         farthest = max(high - middle, middle - low)
         mechanism = ScaledPerturbation(
             Unclipped(),
@@ -162,12 +163,18 @@ class ScaledFit:
         line = records.lattice
         radii = Lattice((Fraction(0),), (Fraction(1),), (len(grid.radii) - 1,))
         spread = Problem(
-            Radius(level, grid, zero), LInf(), LatticeBox.of(radii), records, radii, self._unit
+            Radius.of(Pinball(level), grid, zero),
+            LInf(),
+            Box.of(radii),
+            records,
+            radii,
+            self._unit,
         )
         if zero is not None:
             return [KNG().plan(spread, spent)]
         half = Fraction(1, 2)
-        middle = Problem(Pinball(half), LInf(), LatticeBox.of(line), records, line, self._unit)
+        loss = Location(Pinball(half)).over(records)
+        middle = Problem(loss, LInf(), Box.of(line), records, line, self._unit)
         centre = _CENTRE * spent
         return [KNG().plan(middle, centre), KNG().plan(spread, spent - centre)]
 
@@ -202,9 +209,10 @@ class ScaledFit:
 
 def scaled_problem(
     design: Design, norm: Norm, coef_bound: Fraction | None, unit: PrivacyUnit
-) -> Regression:
+) -> Problem:
     """Return the problem in half ranges of y, on a ball if there is a bound."""
     domain: Domain = Whole(design.dim, base=Uniform())
     if coef_bound is not None:
         domain = L1Ball(coef_bound / design.half_y, dim=design.dim)
-    return Regression(Huber(), norm, domain, design, unit)
+    loss = Linear(Huber(design.half_y), intercept=design.intercept).over(design)
+    return Problem(loss, norm, domain, design.records, design.lattice, unit)

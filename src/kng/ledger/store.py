@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from kng.core.errors import LedgerError, SpecError, SpecTypeError
 from kng.core.exact import whole
+from kng.core.parts import Charge
 from kng.core.privacy import PrivacyEvent, read_records
-from kng.core.protocols import Charge
 from kng.ledger import database, entries, rows
 from kng.ledger.account import Account, accept, read_name, read_relation, read_text
 from kng.ledger.amounts import read_cap, tell

@@ -17,18 +17,20 @@ import numpy as np
 
 from kng.core.parts import Walled
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit
-from kng.core.protocols import EVERY, Source
+from kng.core.records import EVERY, Source
 from kng.core.shapes import BoxShape, InterceptShape, RoundShape
 from kng.losses.fields.distances import Distances, Unchanged
+from kng.losses.fields.huber_records import HuberRecords, HuberRows
 from kng.losses.fields.moment_line import DistanceField, ParabolaField
+from kng.losses.fields.plane_records import ENDS as PLANE_ENDS
+from kng.losses.fields.plane_records import PlaneRecords, PlaneRows, exact_sum
 from kng.losses.fields.ranked_line import RankField, TiltedField
-from kng.losses.huber_plane import HuberRecords, HuberRows
 from kng.losses.kernels.moments import Moments
 from kng.losses.kernels.ranks import Wanted, read_ranks
+from kng.losses.pointwise.function import Pointwise
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
-from kng.losses.quantile_plane import ENDS, PlaneRecords, PlaneRows, exact_sum
 from kng.losses.reading import ReadPlan
 
 # The largest denominator of a quantile: it multiplies sums over records in float64.
@@ -88,7 +90,7 @@ def _distances_serve(plan: ReadPlan) -> bool:
 
 
 def _planes_serve(plan: ReadPlan) -> bool:
-    """Tell whether quantile planes are measured in a norm that knows the intercept, or the sup."""
+    """Tell whether quantile planes are measured in a sup norm, over points between planes."""
     loss, shape = plan.problem.loss, plan.problem.norm.shape
     return (
         loss.model == "linear"
@@ -99,8 +101,8 @@ def _planes_serve(plan: ReadPlan) -> bool:
     )
 
 
-def _huber_planes_serve(plan: ReadPlan) -> bool:
-    """Tell whether Huber's loss is measured in the sup norm, in units of its threshold."""
+def _huber_serves(plan: ReadPlan) -> bool:
+    """Tell whether Huber planes, in units of their threshold, are measured in the sup norm."""
     loss = plan.problem.loss
     return (
         loss.model == "linear"
@@ -156,34 +158,42 @@ def _read_distances(source: Source, plans: Sequence[ReadPlan]) -> list[Distances
     return [
         Distances(rows, "gradient")
         if plan.weighs == "gradient"
-        else Distances(rows, "value", plan.grid.step[0])
+        else Distances(rows, "value", plan.problem.loss.measure)
         for plan in plans
     ]
 
 
 def _read_planes(source: Source, plans: Sequence[ReadPlan]) -> list[PlaneRecords]:
-    """Keep the records of all plans, which have one design and one lattice."""
-    loss = plans[0].problem.loss
-    table = source.collect(PlaneRows(loss.design, loss.answers), EVERY)
+    """Keep the records as whole numbers around planes."""
+    first = plans[0].problem.loss
+    table = source.collect(PlaneRows(first.design, first.answers), EVERY)
     rows, response = np.ascontiguousarray(table[:, :-1], np.float32), table[:, -1].copy()
     del table
     totals = (*(int(v) for v in rows.sum(axis=0, dtype=np.float64)), exact_sum(response))
-    step = loss.answers.step[0]
-    # log2 of the shifts there are, in whole numbers of y
-    jitter = max(0, int(loss.jitter * ENDS / step).bit_length() - 1)
     fields = []
     for plan in plans:
-        tau, shape = plan.problem.loss.pointwise.tau, plan.problem.norm.shape
-        slope = shape.slope if isinstance(shape, InterceptShape) else Fraction(1)
-        unit = Fraction(1, tau.denominator * ENDS) * (step if plan.weighs == "value" else 1)
-        fields.append(PlaneRecords(rows, response, tau, slope, unit, plan.weighs, totals, jitter))
+        loss, shape, step = plan.problem.loss, plan.problem.norm.shape, plan.grid.step[0]
+        unit = Fraction(1, loss.pointwise.tau.denominator * PLANE_ENDS)
+        fields.append(
+            PlaneRecords(
+                rows,
+                response,
+                loss.pointwise.tau,
+                shape.slope if isinstance(shape, InterceptShape) else Fraction(1),
+                unit * (step if plan.weighs == "value" else 1),
+                plan.weighs,
+                totals,
+                # log2 of the shifts there are, in whole numbers of y
+                max(0, int(loss.jitter * PLANE_ENDS / step).bit_length() - 1),
+            )
+        )
     return fields
 
 
-def _read_huber_planes(source: Source, plans: Sequence[ReadPlan]) -> list[HuberRecords]:
-    """Keep the records of all plans, which have one design and one lattice."""
-    loss = plans[0].problem.loss
-    kernel = HuberRows(loss.design, loss.answers)
+def _read_huber(source: Source, plans: Sequence[ReadPlan]) -> list[HuberRecords]:
+    """Keep the records as whole numbers around planes."""
+    first = plans[0].problem.loss
+    kernel = HuberRows(first.design, first.answers)
     table = source.collect(kernel, EVERY)
     rows, response = np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
     del table
@@ -201,5 +211,17 @@ ACCELERATORS = (
     Accelerator("squares on a line", _squares_serve, _read_squares),
     Accelerator("l2 distances", _distances_serve, _read_distances),
     Accelerator("quantile planes", _planes_serve, _read_planes),
-    Accelerator("Huber planes", _huber_planes_serve, _read_huber_planes),
+    Accelerator("Huber planes", _huber_serves, _read_huber),
 )
+
+
+def load_covers(function: Pointwise) -> None:
+    """Load the compiled covers of a function's planes, before anything is charged."""
+    if isinstance(function, Pinball):
+        from kng.losses.enclosures.plane_cover import load_planes
+
+        load_planes()
+    else:
+        from kng.losses.enclosures.smooth_cover import load_smooth
+
+        load_smooth()

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import floor, sqrt
-from typing import ClassVar
+from math import floor, isqrt
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from kng.core.bodies import Body, Cuboid, Hull, Round
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts
-from kng.core.parts import Field, Standing
-from kng.core.protocols import Source
+from kng.core.parts import Field, Point
+from kng.core.plan import DensityPlan
+from kng.core.records import Source
 from kng.core.regions import Grid, Region
 from kng.losses.accelerators import accelerator_of
 from kng.losses.fields.distance_field import read_distance
 from kng.losses.fields.distances import STEPS
 from kng.losses.reading import ReadPlan
+
+if TYPE_CHECKING:
+    from kng.core.parts import Plan
 
 _MOST = 8
 
@@ -28,6 +32,9 @@ class Distance:
 
         score = (theta - x) / ||theta - x||,   0 where theta = x;      value = ||theta - x||
 
+    ``scale`` is what counts as one unit of distance in each column; () stands for ones. In these
+    units all columns have the same step.
+
     In the l2 norm the score is the distance of 0 to the sum of all subgradients: at theta = x they
     are the whole unit ball.
 
@@ -37,12 +44,46 @@ class Distance:
     Cost     One pass; the records are kept.
     """
 
+    scale: tuple[Fraction, ...] = ()
     records: Encoding | None = None
     model: ClassVar[str] = "distance"
-    standing: ClassVar[Standing] = Standing.PROVED
     noun: ClassVar[str] = "columns"
     remedy: ClassVar[str] = "fewer"
     slow_from: ClassVar[int] = 5
+
+    @property
+    def described(self) -> str:
+        """What a receipt calls it."""
+        return "Distance()"
+
+    @property
+    def units(self) -> str:
+        """What theta is measured in."""
+        return "the units of the records"
+
+    def offers(self, plan: DensityPlan) -> frozenset[str]:
+        """Return what its field can do: in the l2 norm it has covers of its own."""
+        if not plan.problem.domain.bounded:
+            return frozenset()
+        more = ["line"] if self.one_valley(plan) else []
+        more += ["covered"] if self.accelerator(plan) is not None else []
+        return frozenset({"score", "enclosed", *more})
+
+    def prepare(self, plan: Plan) -> None:
+        """Load what covers and expansions need."""
+        if "covered" in plan.offers:
+            from kng.losses.enclosures.smooth_cover import load_smooth
+
+            load_smooth()
+        elif "enclosed" in plan.offers:
+            from kng.core.compiled import load
+            from kng.losses.enclosures.unit_vectors import expand_units, unit
+
+            load(unit, expand_units)
+
+    def given(self, drawn: Sequence[Point]) -> Distance:  # noqa: ARG002
+        """Return the same: it depends on nothing that was drawn."""
+        return self
 
     def over(self, records: Encoding) -> Distance:
         """Return the loss of records with these public bounds and steps, which must be alike."""
@@ -51,12 +92,17 @@ class Distance:
                 f"Distances are exact in up to {_MOST} columns, these are {len(records)}. "
                 "Use fewer."
             )
-        if len(set(records.step)) > 1:
-            raise IncompatibleParts(
-                "losses.Distance needs records with the same step in every column. "
-                "Give one granularity."
-            )
         bound = replace(self, records=records)
+        if self.scale and len(self.scale) != len(records):
+            raise IncompatibleParts(
+                f"losses.Distance has {len(self.scale)} units of distance for {len(records)} "
+                "columns. Give one for each."
+            )
+        if len({h / s for h, s in zip(records.step, bound.lengths, strict=True)}) > 1:
+            raise IncompatibleParts(
+                "losses.Distance needs records with the same step in every column, in units of "
+                "distance. Give one granularity."
+            )
         bound._refuse_far(Region.between(*_reach(records)))
         return bound
 
@@ -68,6 +114,16 @@ class Distance:
                 "losses.Distance knows no bounds of records. Use Distance().over(records)."
             )
         return self.records
+
+    @property
+    def lengths(self) -> tuple[Fraction, ...]:
+        """What counts as one unit of distance in each column."""
+        return self.scale or (Fraction(1),) * self.dim
+
+    @property
+    def measure(self) -> Fraction:
+        """The step of every column in units of distance."""
+        return self.encoding.step[0] / self.lengths[0]
 
     @property
     def dim(self) -> int:
@@ -91,9 +147,8 @@ class Distance:
     def values(self, region: Region) -> Body:
         """Return what holds the distance in whole steps, rounded down as it is computed."""
         self._refuse_far(region)
-        steps = [reach / self.encoding.step[0] for reach in self._apart(region)]
-        square = floor(sum((v * v for v in steps), Fraction(0)))
-        most = floor(sqrt(square)) * self.encoding.step[0]
+        square = floor(sum((v * v for v in self._apart(region)), Fraction(0)))
+        most = isqrt(square) * self.measure
         return Hull((Cuboid((Fraction(0),), (most,)),))
 
     def one_valley(self, plan: ReadPlan) -> bool:
@@ -105,34 +160,25 @@ class Distance:
         found = accelerator_of([plan])
         return None if found is None else found.name
 
-    def prepare_covers(self) -> None:
-        """Load what covers and expansions need, before anything is charged."""
-        from kng.core.compiled import load
-        from kng.losses.enclosures.smooth_cover import load_smooth
-        from kng.losses.enclosures.unit_vectors import expand_units, unit
-
-        load_smooth()
-        load(unit, expand_units)
-
-    def read(self, source: Source, plans: Sequence[ReadPlan]) -> Sequence[Field]:
+    def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
         """Read the records once for all plans; below the charge."""
-        found = accelerator_of(plans)
-        return read_distance(source, plans) if found is None else found.read(source, plans)
+        asked = cast("Sequence[ReadPlan]", plans)
+        found = accelerator_of(asked)
+        return read_distance(source, asked) if found is None else found.read(source, asked)
 
     def _apart(self, region: Region) -> list[Fraction]:
-        """Return how far theta and a record can lie apart in each coordinate."""
+        """Return how far theta and a record can lie apart in each coordinate, in steps."""
         if region.low is None or region.high is None:
             raise IncompatibleParts(
                 "The values of losses.Distance have no bound on an unbounded domain. "
                 "Use a bounded one, such as domains.Box."
             )
         low, high = _reach(self.encoding)
-        return [
-            max(b - x, y - a) for a, b, x, y in zip(region.low, region.high, low, high, strict=True)
-        ]
+        sides = zip(region.low, region.high, low, high, self.encoding.step, strict=True)
+        return [max(b - x, y - a) / step for a, b, x, y, step in sides]
 
     def _refuse_far(self, region: Region) -> None:
-        if region.bounded and max(self._apart(region)) >= STEPS * self.encoding.step[0]:
+        if region.bounded and max(self._apart(region)) >= STEPS:
             raise IncompatibleParts(
                 "Distances are exact up to 2**25 steps along each column; give a larger "
                 "granularity, or a smaller domain."

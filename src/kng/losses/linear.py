@@ -6,21 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from kng.core.bodies import Body, Cuboid, Hull, product_set
 from kng.core.bounds import Bounds
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
-from kng.core.parts import Field, Standing
-from kng.core.privacy import Neighbours
-from kng.core.protocols import Source
+from kng.core.parts import Field, Point, described
+from kng.core.plan import DensityPlan
+from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.quadratic import Matrix
+from kng.core.records import Source
 from kng.core.regions import Grid, Region
-from kng.losses.accelerators import accelerator_of
+from kng.losses.accelerators import accelerator_of, load_covers
 from kng.losses.fields.linear_field import read_linear
+from kng.losses.fields.piecewise_field import read_pieces
 from kng.losses.fields.quadratic_field import QuadraticField
-from kng.losses.huber import HuberField, read_pieces
 from kng.losses.kernels.gram import Gram, load_products
 from kng.losses.kernels.linear_rows import ENDS, WHOLE, LinearRows
 from kng.losses.linear_encoding import Range, linear_design, linear_jitter, linear_lattice
@@ -28,7 +30,12 @@ from kng.losses.linear_spread import LinearSpread
 from kng.losses.pointwise.function import Interval, Pointwise, Stepped
 from kng.losses.reading import ReadPlan, Weighs
 
+if TYPE_CHECKING:
+    from kng.core.parts import Plan
+
 _EVERY = Interval(None, None)
+# Up to how many coordinates a ball has walls, and boxes are a way to draw.
+MOST_WALLS = 10
 # Steps of the largest value, where values are rounded to steps.
 LOSS = 2**41
 _NONE, _ONE = Fraction(0), Fraction(1)
@@ -74,7 +81,8 @@ class Linear:
     # that planes can split. It moves with no other record, so it costs nothing.
     jitter: Fraction = _NONE
     model: ClassVar[str] = "linear"
-    standing: ClassVar[Standing] = Standing.PROVED
+    noun: ClassVar[str] = "coefficients, the intercept among them"
+    remedy: ClassVar[str] = "HuberRegressor or fewer covariates"
 
     def __post_init__(self) -> None:
         if self.records is None:
@@ -89,8 +97,6 @@ class Linear:
             raise SpecError("Linear: coefficients live on a lattice centred on 0 with one step.")
         if self.proportion is None and any(span != ENDS for span in self.records.spans[:-1]):
             raise SpecError(f"Linear reads covariates in steps of 2/{ENDS} of their unit.")
-        if self.proportion is None:
-            self.stepped(ENDS * sum(middle))  # refuses what would not stay exact
 
     def encode(
         self, covariates: Bounds, response: Range | None, weighs: Weighs = "gradient"
@@ -136,7 +142,6 @@ class Linear:
 
     def body(self, region: Region) -> Body:
         """Return what holds the score of any record at any theta of a region."""
-        self._refuse_beyond(region)
         bounded = self._bounded()
         if bounded is not None:
             return product_set(bounded, self._rows())
@@ -155,7 +160,6 @@ class Linear:
         rho >= 0 is largest at an end of |z'theta| <= ||theta||_1 and of y'. As computed y' may
         have been rounded, cut off and shifted, and rho rounded down to a step.
         """
-        self._refuse_beyond(region)
         low, high = self.ends
         length = _length(region)
         if length is None:
@@ -214,53 +218,96 @@ class Linear:
             unit, Interval(-most * unit, most * unit), Interval(low * unit, high * unit)
         )
 
-    def accelerator(self, plan: ReadPlan) -> str | None:
-        """Return which accelerator reads for a plan, if one does; from public facts."""
-        found = accelerator_of([plan])
-        return None if found is None else found.name
-
-    def one_valley(self, plan: ReadPlan) -> bool:  # noqa: ARG002
-        """Tell whether the score falls and then rises along a line; nothing is proved of it."""
-        return False
+    @property
+    def described(self) -> str:
+        """What a receipt calls it."""
+        return f"Linear({described(self.pointwise)}{'' if self.intercept else ', intercept=False'})"
 
     @property
-    def curvature(self) -> Fraction | None:
-        """The largest eigenvalue of one record's Hessian psi' z z', which has rank one."""
-        steepest = self.pointwise.curvature
-        return None if steepest is None else steepest * self._scale * self.dim
+    def units(self) -> str:
+        """What theta is measured in."""
+        return "effects in units of the response, for a covariate at its bound"
 
-    def prepare(self) -> None:
-        """Load what sums of products need, before anything is charged."""
-        load_products()
+    @property
+    def slow_from(self) -> int:
+        """Planes that split records are quicker than smooth losses."""
+        return 5 if self.pointwise.curvature is None else 4
 
-    def prepare_covers(self) -> None:
-        """Load what covers of accelerators need, before anything is charged."""
-        if self.pointwise.curvature is None:
-            from kng.losses.enclosures.plane_cover import load_planes
-
-            load_planes()
-        elif self.proportion is None:
-            from kng.losses.enclosures.smooth_cover import load_smooth
-
-            load_smooth()
-
-    def read(self, source: Source, plans: Sequence[ReadPlan]) -> Sequence[Field]:
-        """Read the records once for all plans; below the charge."""
-        found = accelerator_of(plans)
-        return read_linear(source, plans) if found is None else found.read(source, plans)
-
-    def read_pieces(self, source: Source, neighbours: Neighbours) -> HuberField | QuadraticField:
-        """Return the summed loss as quadratics in pieces; below the charge."""
-        design = self.design
+    def offers(self, plan: DensityPlan) -> frozenset[str]:
+        """Return what its field can do for a plan."""
+        found = set()
         if self.proportion is not None:
-            state = source.reduce(Gram(design.records.last))
-            return QuadraticField.of(state, design, self.proportion, _ONE, None)
-        if self.pointwise.scale is None or self.pointwise.scale != design.half_y:
-            raise IncompatibleParts(
-                f"The {self.pointwise.name} loss is not quadratic in pieces, which objective "
-                "perturbation needs. Use KNG."
-            )
-        return read_pieces(source, design, neighbours)
+            kind = "affine" if plan.weighs == "gradient" else "quadratic"
+            found |= {"space", "score", kind}
+        if plan.problem.domain.bounded and self.answers is not None:
+            found |= {"score", "enclosed"} if self.dim <= MOST_WALLS else {"score"}
+            if self.dim <= MOST_WALLS and accelerator_of([plan]) is not None:
+                found.add("covered")
+        return frozenset(found)
+
+    def prepare(self, plan: Plan) -> None:
+        """Load what reading and covers need."""
+        if self.pointwise.curvature is not None:
+            load_products()
+        if "covered" in plan.offers:
+            load_covers(self.pointwise)
+
+    def given(self, drawn: Sequence[Point]) -> Linear:  # noqa: ARG002
+        """Return the same: it depends on nothing that was drawn."""
+        return self
+
+    def widths(self, theta: Matrix, unit: PrivacyUnit) -> Matrix:
+        """Return how far one record moves each coordinate of the gradient, for rows of theta."""
+        return self._growing.widths(theta, unit)
+
+    def growth(self, unit: PrivacyUnit) -> Fraction | None:
+        """Return s: no coordinate moves by more than s (1 + ||theta||_1); None if not affine."""
+        if self.proportion is None:
+            return None
+        replaced = isinstance(unit.neighbours, ReplaceOne)
+        return self.proportion * (self._growing.longest if replaced else _ONE)
+
+    def curvature(self) -> Fraction | None:
+        """Return the largest eigenvalue of one record's Hessian, at most ||z||^2 times psi'.
+
+        None where psi jumps, or where the quadratic pieces of the loss cannot be read.
+        """
+        steepest = self.pointwise.curvature
+        pieces = self.proportion is not None or self.pointwise.scale == self.design.half_y
+        return self.dim * steepest * self._scale if steepest is not None and pieces else None
+
+    def typical_size(self, length: Fraction | None) -> Fraction:
+        """Return a public guess of the length of theta in a domain of this l1 length.
+
+        2 scales, at which signal and noise are alike: with a scale near the residuals' spread and
+        covariates spread over their bounds, a vector of length sqrt(3) explains half of the
+        variance. Without a scale half the length: coefficients fill a stated ball, but not its
+        tips.
+        """
+        if self.pointwise.scale is None:
+            return (length or _ONE) / 2
+        return Fraction(2) if length is None else min(Fraction(2), length)
+
+    def rescaled(self, threshold: Fraction) -> Linear:
+        """Return the loss with this scale, in units of it."""
+        pointwise = self.pointwise.rescaled(threshold)
+        return replace(self, pointwise=pointwise, records=replace(self.design, scale=threshold))
+
+    def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
+        """Read the records once for all plans; below the charge."""
+        if plans[0].weighs == "smooth":
+            return [self._read_smooth(source, plan) for plan in plans]
+        asked = cast("Sequence[ReadPlan]", plans)
+        found = accelerator_of(asked)
+        return read_linear(source, asked) if found is None else found.read(source, asked)
+
+    def _read_smooth(self, source: Source, plan: Plan) -> Field:
+        """Read what a minimiser needs."""
+        design, problem = self.design, plan.problem
+        if self.proportion is None:
+            return read_pieces(source, design, problem.unit, problem.norm)
+        state = source.reduce(Gram(design.records.last))
+        return QuadraticField.of(state, design, self.proportion, _ONE, problem.norm.value)
 
     def largest(self, most: int) -> int:
         """Return the largest |psi| in whole steps, for predictions of at most so many of them."""
@@ -287,18 +334,11 @@ class Linear:
             ends = ((_ONE, _ONE), *ends)
         return Cuboid(tuple(low for low, _ in ends), tuple(high for _, high in ends))
 
-    def _refuse_beyond(self, region: Region) -> None:
-        """Refuse a domain that reaches beyond the lattice, where whole numbers are not exact."""
-        if self.answers is None or self.proportion is not None or not region.bounded:
-            return
-        room = self.answers.step[0] * (self.answers.last[0] // 2 + 1)
-        if any(
-            max(abs(low), abs(high)) >= room for low, high in zip(*_corners(region), strict=True)
-        ):
-            raise IncompatibleParts(
-                f"The domain reaches beyond {float(room):g}, where coefficients of this linear "
-                "model are no longer exact. Use a smaller domain, or a lattice made for this one."
-            )
+    @property
+    def _growing(self) -> LinearSpread:
+        sides = self.pointwise.sides
+        assert sides is not None  # psi grows without end
+        return LinearSpread(self.pointwise, sides, self.design)
 
     def _spread(self, region: Region) -> LinearSpread:
         sides = self.pointwise.sides
@@ -308,7 +348,7 @@ class Linear:
                 "and the domain is unbounded, so it has no constant sensitivity. Use a bounded "
                 "domain (coef_bound, or kng.domains.L1Ball), or KNG, which takes the one at theta."
             )
-        return LinearSpread(self.pointwise, sides, self.design)
+        return self._growing
 
     def _whole_steps(self, value: Fraction, region: Region) -> Fraction:
         """Round a largest value up to a whole step, where values are rounded to public steps.

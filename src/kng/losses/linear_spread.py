@@ -19,8 +19,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from kng.core.bodies import Cuboid, Spread
 from kng.core.design import Design
+from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.quadratic import Matrix
 from kng.core.regions import Region
 from kng.losses.pointwise.function import Interval, Pointwise
 
@@ -106,6 +110,29 @@ class LinearSpread:
             least_far = [min(-low, high) for low, high in each]
             each = [(-end, end) for end in least_far]
         return _spread(each, apart)
+
+    def widths(self, theta: Matrix, unit: PrivacyUnit) -> Matrix:
+        """Return how far one record moves each coordinate, for rows of theta in float64.
+
+        The same as at a theta, for sides of one slope and a response of its whole half width.
+        """
+        a = np.abs(theta)
+        total = 1 + a.sum(axis=-1, keepdims=True)
+        if not isinstance(unit.neighbours, ReplaceOne):
+            return self._steep(total + 0 * a)
+        rest = total - a
+        steep = np.where(a > 0, a, 1)  # only used where a > rest / 2 > 0
+        width = np.where(2 * a <= rest, 2 * rest, a + rest + rest * rest / (4 * steep))
+        if self.design.intercept:
+            width[..., 0] = 2 * rest[..., 0]
+        elif self.longest < 2:
+            width = np.minimum(width, total * float(self.longest))
+        if unit.presence == "optional":
+            width = np.maximum(width, total)
+        return self._steep(width)
+
+    def _steep(self, width: Matrix) -> Matrix:
+        return width if self.steepest == 1 else float(self.steepest) * width
 
     def _fixed(self, coordinate: int) -> bool:
         return self.design.intercept and coordinate == 0

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from kng.core.bodies import Body, Cuboid, Hull, Piece, Spread
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts
-from kng.core.parts import Field, Standing
-from kng.core.protocols import Source
+from kng.core.parts import Field, Point, described
+from kng.core.plan import DensityPlan
+from kng.core.records import Source
 from kng.core.regions import Grid, Region
 from kng.losses.accelerators import accelerator_of
 from kng.losses.fields.location_field import read_location
+from kng.losses.location_sum import LocationSum
 from kng.losses.pointwise.function import Interval, Pointwise, Stepped
 from kng.losses.reading import ReadPlan
+
+if TYPE_CHECKING:
+    from kng.core.parts import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,9 @@ class Location:
     pointwise: Pointwise
     records: Encoding | None = None
     model: ClassVar[str] = "location"
-    standing: ClassVar[Standing] = Standing.PROVED
+    noun: ClassVar[str] = "columns"
+    remedy: ClassVar[str] = "fewer"
+    slow_from: ClassVar[int] = 4
 
     def __post_init__(self) -> None:
         if not self.pointwise.residual:
@@ -47,6 +54,35 @@ class Location:
                 f"Location needs a function of the residual, which {self.pointwise.name} is not. "
                 "Use losses.Linear."
             )
+
+    @property
+    def described(self) -> str:
+        """What a receipt calls it."""
+        return f"Location({described(self.pointwise)})"
+
+    @property
+    def units(self) -> str:
+        """What theta is measured in."""
+        return "the units of the records"
+
+    @property
+    def sums(self) -> LocationSum | None:
+        """The sum whose mean minimises the loss, if it is the squared one."""
+        sides = self.pointwise.sides
+        return LocationSum(self.encoding) if sides is not None and sides[0] == sides[1] else None
+
+    def offers(self, plan: DensityPlan) -> frozenset[str]:
+        """Return what its field can do: on a line with one valley more than elsewhere."""
+        if not plan.problem.domain.bounded:
+            return frozenset()
+        return frozenset({"score", "enclosed", *(["line"] if self.one_valley(plan) else [])})
+
+    def prepare(self, plan: Plan) -> None:
+        """Load nothing: NumPy is enough."""
+
+    def given(self, drawn: Sequence[Point]) -> Location:  # noqa: ARG002
+        """Return the same: it depends on nothing that was drawn."""
+        return self
 
     def over(self, records: Encoding) -> Location:
         """Return the loss of records with these public bounds and steps."""
@@ -148,10 +184,14 @@ class Location:
             )
         )
 
-    def read(self, source: Source, plans: Sequence[ReadPlan]) -> Sequence[Field]:
+    def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
         """Read the records once for all plans; below the charge."""
-        found = accelerator_of(plans)
-        return read_location(source, plans) if found is None else found.read(source, plans)
+        if plans[0].weighs == "sum":
+            problems = [plan.problem for plan in plans]
+            return [LocationSum(self.encoding).read(source, p.unit, p.norm) for p in problems]
+        asked = cast("Sequence[ReadPlan]", plans)
+        found = accelerator_of(asked)
+        return read_location(source, asked) if found is None else found.read(source, asked)
 
     @property
     def _endless(self) -> str:

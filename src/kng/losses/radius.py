@@ -5,67 +5,109 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Generic
+from typing import TYPE_CHECKING, ClassVar, Generic, cast
 
 import numpy as np
 
+from kng.core.bodies import Body
+from kng.core.bounds import Bounds
 from kng.core.encoding import Encoding
+from kng.core.parts import Field, Point, described
 from kng.core.plan import DensityPlan
-from kng.core.privacy import Neighbours
-from kng.core.protocols import (
-    Integers,
-    Kernel,
-    LineField,
-    Norm,
-    Point,
-    Records,
-    Rows,
-    Selection,
-    Sensitivity,
-    State,
-)
+from kng.core.records import Integers, Kernel, Records, Rows, Selection, Source, State
+from kng.core.regions import Grid, Region
 from kng.core.scale import RadiusGrid
-from kng.losses.kernels.ranks import Wanted, read_ranks
-from kng.losses.pinball import Pinball, RankField
+from kng.losses.location import Location
+from kng.losses.pointwise.function import Pointwise
+
+if TYPE_CHECKING:
+    from kng.core.parts import Plan
 
 
 @dataclass(frozen=True, slots=True)
 class Radius:
-    """The tilted absolute loss of positions on a grid of radii; minimised by a quantile of them.
+    """A location of positions on a grid of radii: its quantile is one of their distances.
 
-        position(y) = number of radii below |y - centre|,      loss of Pinball(tau) at the position
+        position(y) = number of radii below |y - centre|,      loss of ``location`` at the position
 
     The centre is the point that the plan before has drawn, unless it is given.
 
     Paper    Section 4.5 with x = 1, for a public function of each record.
-    Privacy  A record's position depends on that record and on public numbers alone, so the
-             sensitivity is Pinball's. docs/proofs/losses/pinball.md.
+    Privacy  A record's position depends on that record and on public numbers alone, so everything
+             is as for a location. docs/proofs/losses/pinball.md.
     Cost     One pass over the response.
     """
 
-    tau: Fraction
-    grid: RadiusGrid
+    location: Location
+    radii: tuple[int, ...]
     centre: int | None = None
+    model: ClassVar[str] = "location"
+    noun: ClassVar[str] = "columns"
+    remedy: ClassVar[str] = "fewer"
+    slow_from: ClassVar[int] = 4
+    dim: ClassVar[int] = 1
+
+    @classmethod
+    def of(cls, pointwise: Pointwise, grid: RadiusGrid, centre: int | None) -> Radius:
+        """Return the loss of positions on a grid."""
+        radii = grid.radii
+        ends, one = (Fraction(0), Fraction(len(radii) - 1)), Fraction(1)
+        records = Encoding(Bounds((ends[0],), (ends[1],)), (one,), (0,))
+        return cls(Location(pointwise).over(records), radii, centre)
+
+    @property
+    def pointwise(self) -> Pointwise:
+        """The function of a position."""
+        return self.location.pointwise
+
+    @property
+    def encoding(self) -> Encoding:
+        """The positions."""
+        return self.location.encoding
+
+    @property
+    def grid(self) -> Grid:
+        """Positions are whole numbers."""
+        return self.location.grid
+
+    @property
+    def described(self) -> str:
+        """What a receipt calls it."""
+        return f"Radius({described(self.pointwise)})"
+
+    @property
+    def units(self) -> str:
+        """What theta is measured in."""
+        return "positions on a public grid of radii"
+
+    def offers(self, plan: DensityPlan) -> frozenset[str]:
+        """Return what a location offers."""
+        return self.location.offers(plan)
+
+    def prepare(self, plan: Plan) -> None:
+        """Load nothing: NumPy is enough."""
 
     def given(self, drawn: Sequence[Point]) -> Radius:
         """Return the loss once the centre is drawn."""
         return self if self.centre is not None else replace(self, centre=drawn[-1][0])
 
-    def gradient_sensitivity(
-        self, norm: Norm, records: Encoding, neighbours: Neighbours
-    ) -> Sensitivity:
-        """Return how far one record moves the score, as for any quantile."""
-        return Pinball(self.tau).gradient_sensitivity(norm, records, neighbours)
+    def body(self, region: Region) -> Body:
+        """Return the body of a location."""
+        return self.location.body(region)
 
-    def read_gradient(self, source: Records, plans: Sequence[DensityPlan]) -> list[LineField]:
-        """Read the ranks of positions."""
-        (plan,) = plans
+    def smallest(self, region: Region) -> Body:
+        """Return that of a location."""
+        return self.location.smallest(region)
+
+    def values(self, region: Region) -> Body:
+        """Return the values of a location."""
+        return self.location.values(region)
+
+    def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
+        """Read the positions."""
         assert self.centre is not None
-        wanted = Wanted(self.tau, plan.score_at(plan.domain.first, Fraction(plan.depth)))
-        positions = Positions(source, self.centre, self.grid.radii)
-        (first,), (last,) = plan.domain.first, plan.domain.last
-        ranks = read_ranks(positions, plan.problem.unit.neighbours, first, last, [wanted])
-        return [RankField(self.tau, ranks[0])]
+        positions = Positions(source, self.centre, self.radii)
+        return self.location.read(cast("Source", positions), plans)
 
 
 @dataclass(frozen=True, slots=True)

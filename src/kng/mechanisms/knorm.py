@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from kng.core.capabilities import SumLoss
+from kng.core.delta import delta
 from kng.core.errors import IncompatibleParts
+from kng.core.parts import described
 from kng.core.plan import NoisePlan
 from kng.core.problem import Problem
-from kng.core.protocols import LocationLoss
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +32,19 @@ class KNorm:
 
     def plan(self, problem: Problem, epsilon: Fraction) -> NoisePlan:
         """Fix the noise before the charge."""
-        loss, neighbours = problem.loss, problem.unit.neighbours
-        if not isinstance(loss, LocationLoss):
+        loss, unit, domain = problem.loss, problem.unit, problem.domain
+        sums = loss.sums if isinstance(loss, SumLoss) else None
+        if sums is None:
             raise IncompatibleParts(
-                f"KNorm needs an estimate that is a function of a sum; {type(loss).__name__} "
-                "has none. Use KNG."
+                f"KNorm needs an estimate that is a function of a sum; {described(loss)} has none. "
+                "Use KNG."
             )
-        if problem.domain.proper:
+        if domain.bounded:
             raise IncompatibleParts(
-                "KNorm keeps the whole epsilon only on the whole space with a uniform base; "
-                "elsewhere its normaliser depends on the data. Use domains.Whole with "
-                "base=Uniform(); answers are clamped after the draw."
+                f"KNorm keeps the whole epsilon only on the whole space; on {described(domain)} "
+                "its normaliser depends on the data. Use domains.Whole; answers are clamped after "
+                "the draw."
             )
-        widths = loss.sum_widths(problem.records, neighbours)
-        return NoisePlan(
-            problem,
-            epsilon,
-            self.name,
-            problem.norm.largest([-w for w in widths], widths),
-            loss.sum_steps(problem.records, neighbours),
-        )
+        body, steps = sums.body(unit), sums.steps(unit)
+        problem.refuse_norm(len(steps))
+        return NoisePlan(problem, epsilon, self.name, delta(problem.norm, body, unit), steps)

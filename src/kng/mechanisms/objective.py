@@ -8,9 +8,13 @@ from fractions import Fraction
 from math import expm1
 from typing import ClassVar
 
+from kng.core.capabilities import BallDomain, LazyNorm, SmoothLoss
+from kng.core.delta import delta
 from kng.core.enclosures import ball, floor_ceil, precision
 from kng.core.errors import IncompatibleParts, SpecError
-from kng.core.regression import BallDomain, LazyNorm, PerturbedPlan, Regression, SmoothLoss
+from kng.core.parts import described
+from kng.core.perturbed import PerturbedPlan
+from kng.core.problem import Problem
 
 # Shares of epsilon for the noise that are compared when none is given.
 SHARES = [Fraction(k, 100) for k in range(20, 100)]
@@ -47,15 +51,15 @@ class ObjectivePerturbation:
     centre: tuple[Fraction, ...] | None = None
     name: ClassVar[str] = "objective"
 
-    def plan(self, problem: Regression, epsilon: Fraction) -> PerturbedPlan:
+    def plan(self, problem: Problem, epsilon: Fraction) -> PerturbedPlan:
         """Fix noise and ridge before the charge."""
         if self.share is not None and not 0 < self.share < 1:
             raise SpecError(f"share must lie strictly between 0 and 1, got {self.share}.")
-        bound, d = sensitivity(problem), problem.design.dim
+        bound, d = sensitivity(problem), problem.loss.dim
         if self.centre is not None and len(self.centre) != d:
             raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")
         share = self.share or min(SHARES, key=self._prediction(problem, epsilon))
-        lattice, domain = problem.design.lattice, problem.domain
+        lattice, length = problem.answers, problem.domain.region().length
         return PerturbedPlan(
             problem,
             epsilon,
@@ -64,10 +68,10 @@ class ObjectivePerturbation:
             share * epsilon / bound,
             ridge(problem, epsilon, share),
             self.centre or (Fraction(0),) * d,
-            lattice.around(domain.radius) if isinstance(domain, BallDomain) else lattice,
+            lattice if length is None else lattice.around(length),
         )
 
-    def predicted_error(self, problem: Regression, epsilon: Fraction, share: Fraction) -> float:
+    def predicted_error(self, problem: Problem, epsilon: Fraction, share: Fraction) -> float:
         """Return the predicted squared error of the gradient: noise plus the ridge's pull.
 
         The pull is gamma^2 ||theta - c||^2 at the loss's public guess of the size of theta, or at a
@@ -75,14 +79,12 @@ class ObjectivePerturbation:
         """
         return self._prediction(problem, epsilon)(share)
 
-    def _prediction(self, problem: Regression, epsilon: Fraction) -> Callable[[Fraction], float]:
+    def _prediction(self, problem: Problem, epsilon: Fraction) -> Callable[[Fraction], float]:
         """Return the predicted error as a function of the share."""
-        radius = problem.domain.radius if isinstance(problem.domain, BallDomain) else None
-        distance = float(problem.loss.typical_size(radius)) / (4 if self.centre else 1)
-        noise, curvature = (
-            noise_error(problem, epsilon),
-            float(problem.loss.curvature(problem.design)),
-        )
+        loss = smooth(problem)
+        length = problem.domain.region().length
+        distance = float(loss.typical_size(length)) / (4 if self.centre else 1)
+        noise, curvature = noise_error(problem, epsilon), float(steepest(problem))
         each = float(epsilon / problem.unit.records_per_person)
 
         def error(share: Fraction) -> float:
@@ -93,28 +95,48 @@ class ObjectivePerturbation:
         return error
 
 
-def sensitivity(problem: Regression) -> Fraction:
-    """Return the largest change of the gradient over Theta in the norm, for the whole unit."""
-    loss, norm, design, unit = problem.loss, problem.norm, problem.design, problem.unit
-    if not isinstance(loss, SmoothLoss):
+def smooth(problem: Problem) -> SmoothLoss:
+    """Return the loss, if its curvature is bounded and its noise can be drawn."""
+    loss, norm, domain = problem.loss, problem.norm, problem.domain
+    if not isinstance(loss, SmoothLoss) or loss.curvature() is None:
         raise IncompatibleParts(
-            f"Objective perturbation needs a loss with a bounded curvature; "
-            f"{type(loss).__name__} has none. Use KNG."
+            f"Objective perturbation needs a loss with a bounded curvature; {described(loss)} has "
+            "none. Use KNG."
         )
+    problem.refuse_norm(loss.dim)
     if not isinstance(norm, LazyNorm):
-        raise IncompatibleParts(f"No noise is known here for the norm {type(norm).__name__}.")
-    radius = problem.domain.radius if isinstance(problem.domain, BallDomain) else None
-    ones = (Fraction(1),) * design.dim
-    corner = norm.largest([-one for one in ones], ones)
-    return unit.group(corner * loss.perturbed_bound(radius, design, unit.neighbours))
+        raise IncompatibleParts(
+            f"Objective perturbation of {described(loss)} cannot draw noise from the norm "
+            f"{described(norm)}. Use L1, L2 or LInf."
+        )
+    if domain.bounded and not isinstance(domain, BallDomain):
+        raise IncompatibleParts(
+            f"Objective perturbation minimises {described(loss)} over an L1Ball or over everything "
+            f"(Whole), not over {described(domain)}. Use one of these, or KNG."
+        )
+    return loss
 
 
-def ridge(problem: Regression, epsilon: Fraction, share: Fraction) -> Fraction:
+def steepest(problem: Problem) -> Fraction:
+    """Return lambda, the largest eigenvalue of one record's Hessian."""
+    largest = smooth(problem).curvature()
+    assert largest is not None  # `smooth` has seen that
+    return largest
+
+
+def sensitivity(problem: Problem) -> Fraction:
+    """Return the largest change of the gradient over Theta in the norm, for the whole unit."""
+    loss, unit = smooth(problem), problem.unit
+    body = loss.body(problem.domain.region())
+    return unit.group(delta(problem.norm, body, unit))
+
+
+def ridge(problem: Problem, epsilon: Fraction, share: Fraction) -> Fraction:
     """Return gamma >= lambda / (exp((1 - q) epsilon / k) - 1), rounded up.
 
     k records of one person change the Hessian k times.
     """
-    curvature: Fraction = problem.loss.curvature(problem.design)
+    curvature = steepest(problem)
     rest = min((1 - share) * epsilon / problem.unit.records_per_person, _MOST)
     # exp(x) - 1 >= x, so that the enclosure below stays above 0 at this many bits.
     bits = 64 + max(0, (rest.denominator // rest.numerator).bit_length())
@@ -130,10 +152,10 @@ def rounded_up(number: Fraction) -> Fraction:
     return -(-scaled.numerator // scaled.denominator) / Fraction(2) ** shift
 
 
-def noise_error(problem: Regression, epsilon: Fraction) -> float:
+def noise_error(problem: Problem, epsilon: Fraction) -> float:
     """Return E ||u||_2^2 of the noise that epsilon pays for.
 
     In the sup norm it is d (d+1) (d+2) / 3 / rate^2; other norms order shares alike.
     """
-    d = problem.design.dim
+    d = problem.loss.dim
     return d * (d + 1) * (d + 2) / 3 * float(sensitivity(problem) / epsilon) ** 2

@@ -15,11 +15,14 @@ from fractions import Fraction
 from math import sqrt
 from typing import ClassVar, Protocol
 
-from kng.core.errors import SpecError
+from kng.core.capabilities import DesignedLoss
+from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
+from kng.core.parts import Point, described
+from kng.core.perturbed import AdaptivePlan, PerturbedPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
-from kng.core.protocols import Point
-from kng.core.regression import AdaptivePlan, BallDomain, PerturbedPlan, Regression, Theta
+from kng.core.problem import Problem
+from kng.core.regions import Theta
 from kng.core.scale import Scale
 from kng.mechanisms.objective import SHARES, noise_error, ridge, rounded_up, sensitivity
 
@@ -134,9 +137,9 @@ class ScaledPerturbation:
     centre: Theta | None = None
     name: ClassVar[str] = "objective"
 
-    def plan(self, problem: Regression, epsilon: Fraction) -> AdaptivePlan:
+    def plan(self, problem: Problem, epsilon: Fraction) -> AdaptivePlan:
         """Fix everything but the scale before the charge; ``problem`` is in half ranges of y."""
-        d = problem.design.dim
+        d = problem.loss.dim
         if self.centre is not None and len(self.centre) != d:
             raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")
         sensitivity(problem)  # refuses what cannot be perturbed
@@ -148,16 +151,17 @@ class ScaledPerturbation:
         return AdaptivePlan(problem, epsilon, self.name, lattice, then)
 
     def _at(
-        self, scale: Scale, problem: Regression, epsilon: Fraction, lattice: Lattice
+        self, scale: Scale, problem: Problem, epsilon: Fraction, lattice: Lattice
     ) -> PerturbedPlan:
         """Return the plan for one scale."""
         threshold, size = self.threshold(scale)
-        design, domain = problem.design, problem.domain
+        loss = _designed(problem)
+        design = loss.design
         factor = design.half_y / threshold
         inner = replace(
             problem,
-            design=replace(design, scale=threshold),
-            domain=domain.scaled(factor) if isinstance(domain, BallDomain) else domain,
+            loss=loss.rescaled(threshold),
+            domain=problem.domain.scaled(factor),
         )
         centre = (Fraction(0),) * design.dim
         if self.centre is not None:
@@ -177,7 +181,7 @@ class ScaledPerturbation:
         )
 
     def _tuned(
-        self, problem: Regression, epsilon: Fraction, size: Fraction
+        self, problem: Problem, epsilon: Fraction, size: Fraction
     ) -> tuple[Fraction, Fraction]:
         """Return the share and the ridge with the smallest predicted error."""
         near = _NEARER if self.centre is not None else Fraction(1)
@@ -198,12 +202,21 @@ class ScaledPerturbation:
         return share, rounded_up(Fraction(gamma))
 
 
-def _lattice(problem: Regression) -> Lattice:
+def _designed(problem: Problem) -> DesignedLoss:
+    """Return the loss, if it is one of a linear model."""
+    if not isinstance(problem.loss, DesignedLoss):
+        raise IncompatibleParts(
+            f"A threshold can be drawn for linear models; {described(problem.loss)} is none."
+        )
+    return problem.loss
+
+
+def _lattice(problem: Problem) -> Lattice:
     """Return where coefficients live, in half ranges of y."""
-    plain = problem.design.lattice
+    plain = _designed(problem).design.lattice
     ratio = int(plain.step[0] / _STEP)
     fine = Lattice(
         plain.origin, tuple(h / ratio for h in plain.step), tuple(ratio * k for k in plain.last)
     )
-    domain = problem.domain
-    return fine.around(domain.radius) if isinstance(domain, BallDomain) else fine
+    length = problem.domain.region().length
+    return fine if length is None else fine.around(length)

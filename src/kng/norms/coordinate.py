@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 from kng.core.bodies import Cuboid, Piece
 from kng.core.errors import SpecError
@@ -32,6 +33,7 @@ class CoordinateSup(LInf):
     """
 
     weights: Weights = field(default=(), init=False)
+    follows: ClassVar[bool] = True
 
     @property
     def shape(self) -> Shape | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,6 +40,7 @@ class InterceptSup:
         Weight of the slopes, between 1/2 and 1.
     """
 
+    follows: ClassVar[bool] = False
     slope: Fraction
 
     def __post_init__(self) -> None:

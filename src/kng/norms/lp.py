@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lgamma, log, pi
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from flint import arb
@@ -42,6 +42,7 @@ class L1:
         One positive weight per coordinate; without them all are 1, in any number of coordinates.
     """
 
+    follows: ClassVar[bool] = False
     weights: Any = ()
 
     def __post_init__(self) -> None:
@@ -130,6 +131,7 @@ class L2:
         One positive weight per coordinate; without them all are 1, in any number of coordinates.
     """
 
+    follows: ClassVar[bool] = False
     weights: Any = ()
 
     def __post_init__(self) -> None:
@@ -234,6 +236,7 @@ class LInf:
         One positive weight per coordinate; without them all are 1, in any number of coordinates.
     """
 
+    follows: ClassVar[bool] = False
     weights: Any = ()
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -44,6 +44,7 @@ class Polytope:
         ball is bounded.
     """
 
+    follows: ClassVar[bool] = False
     facets: Any
     _rows: tuple[Row, ...] = field(init=False, repr=False, compare=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from kng.core.bodies import Piece
 from kng.core.errors import SpecError
@@ -36,6 +36,7 @@ class WeightedSup:
         One positive width per coordinate.
     """
 
+    follows: ClassVar[bool] = False
     width: Any
 
     def __post_init__(self) -> None:

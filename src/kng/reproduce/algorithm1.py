@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kng.core.bits import simulator
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 
 BLOCK = 2**15
 # Public bounds on |Y| for the methods that may not look at R: |X theta*| <= 5.55, errors 2.45.

@@ -25,7 +25,7 @@ import numba
 import numpy as np
 
 from kng.core.bits import Bits
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 
 REACH = 0.1
 _GROW = 1.3

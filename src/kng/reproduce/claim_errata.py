@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from kng.core.bits import simulator
-from kng.core.regression import Vector
+from kng.core.quadratic import Vector
 from kng.reproduce.algorithm1 import Sample
 from kng.reproduce.chain import Chain
 from kng.reproduce.constants import (

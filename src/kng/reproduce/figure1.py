@@ -34,21 +34,17 @@ import numpy as np
 from kng.bases import Uniform
 from kng.core.bits import Bits
 from kng.core.bounds import bounds_of
+from kng.core.capabilities import SmoothField
 from kng.core.design import Design
 from kng.core.encoding import encoding_of
+from kng.core.parts import Domain, Norm
+from kng.core.perturbed import PerturbedPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
-from kng.core.protocols import Domain, Norm
-from kng.core.regression import (
-    AffineField,
-    CoefficientPlan,
-    PerturbedPlan,
-    Quadratic,
-    Regression,
-    SmoothField,
-    Vector,
-)
+from kng.core.problem import Problem
+from kng.core.quadratic import AffineGradient, Quadratic, Vector
 from kng.domains import L1Ball, Whole
-from kng.losses import Huber, LeastSquares
+from kng.losses import Huber, Linear, Squared
+from kng.losses.pointwise.function import Pointwise
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.norms import CoordinateSup, LInf
 from kng.reproduce.algorithm1 import PUBLIC_BOUND, Sample, SampleMoments
@@ -66,8 +62,8 @@ from kng.reproduce.constants import (
 )
 from kng.reproduce.experiment import Measured, Task, grid, method_bits
 from kng.samplers.exact.objective import Perturbed
-from kng.samplers.real.affine import Affine
-from kng.samplers.real.gaussian import Gaussian
+from kng.samplers.real.affine import coefficients as affine_draw
+from kng.samplers.real.gaussian import coefficients as gaussian_draw
 
 METHODS = {
     "non-private": "non-private",
@@ -154,12 +150,12 @@ class Paper:
     moments: SampleMoments
 
     @property
-    def field(self) -> AffineField:
+    def field(self) -> AffineGradient:
         """The gradient of half the squared loss, A theta - b."""
-        return AffineField(self.moments.gram, self.moments.products / self.moments.largest)
+        return AffineGradient(self.moments.gram, self.moments.products / self.moments.largest)
 
     @property
-    def regression(self) -> Regression:
+    def regression(self) -> Problem:
         """The library's problem for the paper's ball and norm."""
         d = len(self.moments.products)
         return regression(self.moments, LInf(), L1Ball(B, dim=d))
@@ -171,12 +167,12 @@ class Paper:
     def kng(self, epsilon: Fraction, bits: Bits) -> Vector:
         """Return an exact draw; the printed density is the derived one at half of epsilon."""
         plan = KNG().plan(self.regression, epsilon)
-        return self.moments.largest * Affine().draw(plan, self.field, bits)
+        return self.moments.largest * affine_draw(plan, self.field, bits)
 
     def exponential(self, bits: Bits) -> Vector:
         """Return an exact draw of the exponential mechanism."""
         plan = Exponential().plan(self.regression, EPSILON)
-        return self.moments.largest * Gaussian().draw(plan, self.field, bits)
+        return self.moments.largest * gaussian_draw(plan, self.field, bits)
 
     def objective(self, bits: Bits) -> Vector:
         """Return the minimiser of the perturbed objective, half of epsilon for the noise."""
@@ -200,30 +196,31 @@ def regression(
     moments: SampleMoments,
     norm: Norm,
     domain: Domain,
-    loss: object = None,
+    pointwise: Pointwise | None = None,
     scale: int | None = None,
-) -> Regression:
+) -> Problem:
     """Return the library's regression for records of Algorithm 1."""
     d = len(moments.products)
     records = encoding_of(bounds_of(([-1] * d, [1] * d)), granularity=None, missing=None, bits=16)
     design = Design(records, True, None if scale is None else Fraction(scale))
     unit = PrivacyUnit(ReplaceOne(moments.n), 1)
-    return Regression(loss or LeastSquares(), norm, domain, design, unit)
+    loss = Linear(pointwise or Squared()).over(design)
+    return Problem(loss, norm, domain, records, design.lattice, unit)
 
 
 def default(moments: SampleMoments, bits: Bits) -> Vector:
     """Return what kng.LinearRegression(mechanism="kng") draws, within public bounds of Y."""
     d = len(moments.products)
-    plan: CoefficientPlan = KNG().plan(regression(moments, CoordinateSup(), Whole(d)), EPSILON)
-    field = AffineField(moments.gram, moments.clipped / PUBLIC_BOUND)
-    return PUBLIC_BOUND * Affine().draw(plan, field, bits)
+    plan = KNG().plan(regression(moments, CoordinateSup(), Whole(d)), EPSILON)
+    field = AffineGradient(moments.gram, moments.clipped / PUBLIC_BOUND)
+    return PUBLIC_BOUND * affine_draw(plan, field, bits)
 
 
 def tuned_objective(moments: SampleMoments, bits: Bits) -> Vector:
     """Return objective perturbation with a tuned split, within public bounds of Y."""
     d = len(moments.products)
     plan = ObjectivePerturbation().plan(regression(moments, LInf(), L1Ball(B, dim=d)), EPSILON)
-    field = AffineField(moments.gram, moments.clipped / PUBLIC_BOUND)
+    field = AffineGradient(moments.gram, moments.clipped / PUBLIC_BOUND)
     return PUBLIC_BOUND * minimised(plan, field, bits)
 
 
@@ -233,7 +230,7 @@ def huber(sample: Sample, moments: SampleMoments, bits: Bits) -> Vector:
     The minimiser does not depend on where the solver starts; from least squares it is few passes.
     """
     d = len(moments.products)
-    problem = regression(moments, LInf(), Whole(d, base=Uniform()), Huber(), scale=1)
+    problem = regression(moments, LInf(), Whole(d, base=Uniform()), Huber(1), scale=1)
     plan = ObjectivePerturbation().plan(problem, EPSILON)
     start = Paper(moments).least_squares()
     centre = tuple(-Fraction(v) for v in start)
@@ -269,4 +266,4 @@ class HuberStream:
             # the response from where theta starts, so that theta is small
             vector += (y[within] - inlier @ self.start) @ inlier
             vector -= reach * np.sign(residual[~within]) @ X[~within]
-        return AffineField(matrix / reach, vector / reach).piece(theta, width)
+        return AffineGradient(matrix / reach, vector / reach).piece(theta, width)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kng.core.bits import Bits
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 from kng.reproduce.algorithm1 import Sample
 from kng.reproduce.chain import Chain, Score
 from kng.reproduce.constants import (

@@ -25,7 +25,7 @@ import numba
 import numpy as np
 
 from kng.core.bits import Bits
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 from kng.reproduce.chain import Score
 
 _OVERSTATED = 0.6

@@ -8,7 +8,7 @@ from math import exp, expm1, inf, log
 
 import numpy as np
 
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 from kng.reproduce.constants import (
     C_X,
     EPSILON,

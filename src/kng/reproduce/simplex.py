@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 
 
 def quantile_regression(X: Matrix, y: Vector, tau: float) -> Vector:

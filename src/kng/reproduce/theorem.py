@@ -31,7 +31,7 @@ import numpy as np
 from scipy.special import gammainc
 
 from kng.core.bits import Bits
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 from kng.mechanisms import KNG, Exponential
 from kng.reproduce.algorithm1 import Sample, SampleMoments
 from kng.reproduce.constants import C_X, EPSILON, LINEAR_TRUTH, QUANTILE_TRUTH, TAU, B

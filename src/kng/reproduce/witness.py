@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 
 LineScore = Callable[[Vector], Vector]
 PlaneScore = Callable[[Matrix], Vector]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 
 
 @dataclass(frozen=True)

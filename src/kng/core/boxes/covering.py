@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
-from kng.core.parts import Field, Points
-from kng.core.protocols import PlaneDomain, Point
+from kng.core.parts import Field, Point, Walled
 
 if TYPE_CHECKING:
     from kng.core.boxes.sheared import ShearedBoxes  # compiled, and losses are read without it
@@ -61,43 +60,10 @@ class ShiftedField(Protocol):
 class CoveredField(Field, Protocol):
     """A field that builds its own covers, with bounds on  rate * score."""
 
-    def covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Covering]:
+    def covers(self, domain: Walled, rate: Fraction) -> Sequence[Covering]:
         """Return covers with one box, for the whole domain; the best of them is taken."""
         ...
 
-    def later_covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Callable[[], Covering]]:
+    def later_covers(self, domain: Walled, rate: Fraction) -> Sequence[Callable[[], Covering]]:
         """Return covers that join when the first ones have many boxes, where records need them."""
-        ...
-
-
-class EnclosedPlan(Protocol):
-    """A plan that turns bounds of scores into bounds of exponents."""
-
-    @property
-    def domain(self) -> Points:
-        """The lattice points."""
-        ...
-
-    def exponent_bounds(
-        self, low: Array, high: Array, first: Array, last: Array
-    ) -> tuple[Array, Array]:
-        """Return bounds of the exponent over boxes, rounded outwards.
-
-        From bounds of each coordinate of the score, and from the corners of the boxes.
-        """
-        ...
-
-
-@runtime_checkable
-class CoveredLoss(Protocol):
-    """A loss whose field builds covers."""
-
-    # What its coordinates are called, and what to do where there are too many of them.
-    noun: ClassVar[str]
-    remedy: ClassVar[str]
-    # From so many coordinates on there are records that take a minute (docs/catalogue.md).
-    slow_from: ClassVar[int]
-
-    def prepare_covers(self) -> None:
-        """Load what covers need, before anything is charged."""
         ...

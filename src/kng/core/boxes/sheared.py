@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.boxes.halving import LOWER, POINTS, REAL, UPPER
-from kng.core.parts import Point, Points
-from kng.core.protocols import PlaneDomain
+from kng.core.parts import Point, Points, Walled
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -36,7 +35,7 @@ class ShearedBoxes:
     """
 
     def __init__(
-        self, domain: PlaneDomain | Points, pilot: Array, shear: Array, whole: int, real: int
+        self, domain: Walled | Points, pilot: Array, shear: Array, whole: int, real: int
     ) -> None:
         d = domain.dim
         self.pilot: Point = tuple(int(v) for v in pilot)
@@ -58,7 +57,7 @@ class ShearedBoxes:
         )
         self._root(domain)
 
-    def _root(self, domain: PlaneDomain | Points) -> None:
+    def _root(self, domain: Walled | Points) -> None:
         """Make the root: a box around the domain with the pilot at a third of every side.
 
         A third stays a third or two thirds of the side when boxes are halved, so that the boxes

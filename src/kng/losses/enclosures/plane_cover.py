@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from kng.core.boxes.halving import KEY, REAL, enough
 from kng.core.boxes.sheared import SHIFT, ShearedBoxes
 from kng.core.compiled import load
-from kng.core.protocols import PlaneDomain, PlaneField, Point
+from kng.core.parts import Point, Walled
 from kng.losses.enclosures.plane_bounds import DOUBT, LEAST, RATE, SLACK, P, Q
+from kng.losses.enclosures.plane_field import PlaneField
 from kng.losses.enclosures.plane_loop import LENGTH, LIST, WHOLE, packed, refine
 from kng.losses.enclosures.plane_sides import scan_points
 from kng.losses.enclosures.record_tree import HIGH, fill_groups, order_groups
@@ -155,7 +156,7 @@ def load_planes() -> None:
     load(order_groups, fill_groups, refine, enough, packed, scan_points)
 
 
-def covers_of(domain: PlaneDomain, field: PlaneField, rate: Fraction) -> list[PlaneCover]:
+def covers_of(domain: Walled, field: PlaneField, rate: Fraction) -> list[PlaneCover]:
     """Return covers with one box, for the whole domain, one with each shear."""
     first, last = (np.array([float(k) for k in ends]) for ends in (domain.first, domain.last))
     pilot, shears = (first + last) // 2, [np.eye(domain.dim)]

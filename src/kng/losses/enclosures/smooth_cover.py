@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from kng.core.boxes.halving import enough
 from kng.core.boxes.sheared import SHIFT, ShearedBoxes, longer
 from kng.core.compiled import load
-from kng.core.protocols import CurvedField, PlaneDomain, Point
+from kng.core.parts import Point, Walled
 from kng.losses.enclosures.expansions import DISTANCE, HUBER, SCALARS, expand, width
 from kng.losses.enclosures.smooth_bounds import (
     FACTS,
@@ -35,6 +35,7 @@ from kng.losses.enclosures.smooth_bounds import (
     WEIGHS_VALUE,
     at_points,
 )
+from kng.losses.enclosures.smooth_field import CurvedField
 from kng.losses.enclosures.smooth_loop import USED, WHOLE, refine
 
 Array = NDArray[np.float64]
@@ -50,7 +51,7 @@ class SmoothCover:
 
     def __init__(
         self,
-        domain: PlaneDomain,
+        domain: Walled,
         field: CurvedField,
         rate: Fraction,
         shear: Callable[[Array], Array],
@@ -84,7 +85,7 @@ class SmoothCover:
         self.running = np.zeros(6)
         self._expansions()
 
-    def _pilot(self, domain: PlaneDomain) -> Array:
+    def _pilot(self, domain: Walled) -> Array:
         """Return a lattice point near the minimiser."""
         low = np.array([float(k) for k in domain.first])
         high = np.array([float(k) for k in domain.last])

@@ -9,7 +9,8 @@ from math import log2
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.core.protocols import PlaneField, Point
+from kng.core.parts import Point
+from kng.losses.enclosures.plane_field import PlaneField
 from kng.losses.enclosures.record_tree import fill_groups, order_groups
 from kng.losses.enclosures.tied_records import merged
 

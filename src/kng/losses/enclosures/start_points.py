@@ -12,7 +12,7 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.core.protocols import PlaneField
+from kng.losses.enclosures.plane_field import PlaneField
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from kng.core.parts import Array, Expansion, Norm, Point
-from kng.core.protocols import EVERY, Source
+from kng.core.records import EVERY, Source
 from kng.losses.fields.distances import UNIT, Distances, Unchanged
 from kng.losses.fields.location_field import ends
 from kng.losses.reading import ReadPlan
@@ -28,7 +28,7 @@ def read_distance(source: Source, plans: Sequence[ReadPlan]) -> list[DistanceSco
     found: list[DistanceScore | DistanceValue] = []
     for plan in plans:
         if plan.weighs == "value":
-            found.append(DistanceValue(rows, plan.grid.step[0]))
+            found.append(DistanceValue(rows, plan.problem.loss.measure))
         else:
             found.append(DistanceScore(rows, plan.problem.norm))
     return found
@@ -38,16 +38,15 @@ def read_distance(source: Source, plans: Sequence[ReadPlan]) -> list[DistanceSco
 class DistanceScore:
     """The norm of the sum of unit vectors, each truncated; records at theta count 0.
 
-    On a line it is a sum of signs, which has one valley; a bare number is a point there.
+    On a line it is a sum of signs, which has one valley.
     """
 
     rows: Array
     norm: Norm
 
-    def score(self, theta: Point | int) -> Fraction:
+    def score(self, theta: Point) -> Fraction:
         """Return the norm of the sum at one lattice point, exactly."""
-        point = (theta,) if isinstance(theta, int) else theta
-        return self.norm.value(self.vector(point))
+        return self.norm.value(self.vector(theta))
 
     def vector(self, point: Point) -> list[Fraction]:
         """Return the sum at one lattice point."""
@@ -94,7 +93,7 @@ class DistanceScore:
         column = np.sort(self.rows[:, 0])
         medians = {int(v) for v in column[(len(column) - 1) // 2 : len(column) // 2 + 1]}
         beside = sorted({m + k for m in medians for k in (-1, 0, 1)}) or [0]
-        return min(beside, key=self.score)
+        return min(beside, key=lambda k: self.score((k,)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +103,9 @@ class DistanceValue:
     rows: Array
     step: Fraction
 
-    def score(self, theta: Point | int) -> Fraction:
+    def score(self, theta: Point) -> Fraction:
         """Return the summed distances at one lattice point, exactly."""
-        point = (theta,) if isinstance(theta, int) else theta
-        return Distances(self.rows, "value", self.step).score(point)
+        return Distances(self.rows, "value", self.step).score(theta)
 
     def expand(self, centre: Array, half: Array) -> Expansion:
         """Sum tangents, above which a distance r rises by at most radius^2 / 2 (r - radius)."""

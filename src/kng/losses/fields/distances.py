@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.boxes.covering import Covering
-from kng.core.protocols import Integers, PlaneDomain, Point
+from kng.core.parts import Point, Walled
+from kng.core.records import Integers
 
 # With coordinates below 2**25 the squared distance in up to eight coordinates is a whole number
 # below 2**53, which float64 adds exactly; with unit vectors in steps of 2**-25 a truncated one
@@ -35,7 +36,7 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Distances:
-    """Records as points, and what is weighed of them; a `kng.core.protocols.CurvedField`.
+    """Records as points, and what is weighed of them; a `CurvedField` of the enclosures.
 
         gradient   || sum trunc( UNIT (theta - x) / r ) || / UNIT - #{r = 0},  not below 0
         value      sum floor(r),              r = ||theta - x|| in whole steps
@@ -82,13 +83,13 @@ class Distances:
         """Return the records as they are; ties need no shift."""
         return self
 
-    def covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Covering]:
+    def covers(self, domain: Walled, rate: Fraction) -> Sequence[Covering]:
         """Return a cover by expansions of the gradient, whose boxes lean as the loss does."""
         from kng.losses.enclosures.smooth_cover import SmoothCover, shear_of
 
         return [SmoothCover(domain, self, rate, shear_of)]
 
-    def later_covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Callable[[], Covering]]:
+    def later_covers(self, domain: Walled, rate: Fraction) -> Sequence[Callable[[], Covering]]:
         """Return one with a better bound beside many records, for which they are read twice."""
         from kng.losses.enclosures.smooth_cover import SmoothCover, shear_of
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.parts import Expansion, Point
-from kng.core.protocols import EVERY, Source
+from kng.core.records import EVERY, Source
 from kng.losses.enclosures.tied_records import shift
 from kng.losses.fields.quadratic_field import QuadraticField
 from kng.losses.kernels.gram import Gram

@@ -14,7 +14,7 @@ from math import ceil, floor
 import numpy as np
 
 from kng.core.parts import Array, Expansion, Norm, Point
-from kng.core.protocols import EVERY, Source
+from kng.core.records import EVERY, Source
 from kng.losses.kernels.held import Everything
 from kng.losses.pointwise.function import Pointwise, Stepped
 from kng.losses.pointwise.steps import exact_sum
@@ -63,10 +63,9 @@ class LocationScore:
     last: Point
     _known: dict[tuple[int, int], int] = field(default_factory=dict, compare=False, repr=False)
 
-    def score(self, theta: Point | int) -> Fraction:
+    def score(self, theta: Point) -> Fraction:
         """Return the norm of the sum at one lattice point, exactly."""
-        point = (theta,) if isinstance(theta, int) else theta
-        return self.norm.value(self.vector(point))
+        return self.norm.value(self.vector(theta))
 
     def vector(self, point: Point) -> list[Fraction]:
         """Return the sum at one lattice point."""
@@ -130,12 +129,11 @@ class LocationValue:
     first: Point
     last: Point
 
-    def score(self, theta: Point | int) -> Fraction:
+    def score(self, theta: Point) -> Fraction:
         """Return the value at one lattice point, exactly."""
-        point = (theta,) if isinstance(theta, int) else theta
         sums = [
             _sum(s.rho, column, k) * s.rho_step
-            for s, column, k in zip(self.stepped, self.columns, point, strict=True)
+            for s, column, k in zip(self.stepped, self.columns, theta, strict=True)
         ]
         return sum(sums, Fraction(0))
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import floor
 from typing import Protocol
 
-from kng.core.protocols import Point
+from kng.core.parts import Point
 
 
 class Weighing(Protocol):
@@ -35,11 +35,11 @@ class DistanceField:
     def mode(self) -> int:
         """Return the whole step beside the mean with the smaller normalised score."""
         below = self.total // self.n if self.n else 0
-        return min((below, below + 1), key=lambda t: self.plan.exponent((t,), self.score(t)))
+        return min((below, below + 1), key=lambda t: self.plan.exponent((t,), self.score((t,))))
 
-    def score(self, theta: int) -> Fraction:
+    def score(self, theta: Point) -> Fraction:
         """Return the size of the gradient at theta."""
-        return abs(self.n * theta - self.total) * self.step
+        return abs(self.n * theta[0] - self.total) * self.step
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ class ParabolaField:
         """Return the whole step nearest to the mean."""
         return _nearest(self.total, self.n)
 
-    def score(self, theta: int) -> Fraction:
+    def score(self, theta: Point) -> Fraction:
         """Return the summed loss at theta."""
-        whole = self.n * theta * theta - 2 * theta * self.total + self.squares
+        k = theta[0]
+        whole = self.n * k * k - 2 * k * self.total + self.squares
         return Fraction(whole, 2) * self.step**2

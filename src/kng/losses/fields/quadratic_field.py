@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kng.core.bits import Bits
 from kng.core.design import Design
 from kng.core.parts import Expansion, Point
-from kng.core.regression import Quadratic, fraction, rational
+from kng.core.quadratic import Quadratic, fraction, rational
 from kng.losses.kernels.gram import GramState, normal_equations
 
 Array = NDArray[np.float64]

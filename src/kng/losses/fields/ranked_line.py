@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import accumulate
 from math import ceil
 
+from kng.core.parts import Point
 from kng.losses.kernels.ranks import Ranks
 
 
@@ -37,9 +38,9 @@ class RankField:
         """Return a lattice point whose interval of counts holds tau n."""
         return self.ranks.first_reaching(-(-self._target // self._q))
 
-    def score(self, theta: int) -> Fraction:
+    def score(self, theta: Point) -> Fraction:
         """Return the distance of tau n to [#{x < theta}, #{x <= theta}]."""
-        return Fraction(self.multiple(theta), self._q)
+        return Fraction(self.multiple(theta[0]), self._q)
 
     def multiple(self, theta: int) -> int:
         """Return the distance of p n to [q #{x < theta}, q #{x <= theta}]."""
@@ -75,9 +76,10 @@ class TiltedField:
         """Return a sample quantile, where the loss is least."""
         return self.ranks.first_reaching(ceil(self.tau * self.ranks.total))
 
-    def score(self, theta: int) -> Fraction:
+    def score(self, theta: Point) -> Fraction:
         """Return tau * sum (x - theta)_+ + (1 - tau) * sum (theta - x)_+."""
-        i = bisect_right(self._values, theta)
-        below = theta * self._counts[i] - self._sums[i]
-        above = (self._sums[-1] - self._sums[i]) - theta * (self._counts[-1] - self._counts[i])
+        k = theta[0]
+        i = bisect_right(self._values, k)
+        below = k * self._counts[i] - self._sums[i]
+        above = (self._sums[-1] - self._sums[i]) - k * (self._counts[-1] - self._counts[i])
         return (self.tau * above + (1 - self.tau) * below) * self.step

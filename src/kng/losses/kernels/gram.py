@@ -10,8 +10,9 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from kng.core.design import Design
-from kng.core.protocols import Integers, Point
-from kng.core.regression import Quadratic
+from kng.core.parts import Point
+from kng.core.quadratic import Quadratic
+from kng.core.records import Integers
 
 Matrix = NDArray[np.float64]
 Table = NDArray[Any]

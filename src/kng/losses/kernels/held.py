@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kng.core.protocols import Integers, Kernel, Rows, Selection, State
+from kng.core.records import Integers, Kernel, Rows, Selection, State
 
 
 @dataclass(frozen=True, slots=True)

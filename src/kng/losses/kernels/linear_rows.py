@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.design import Design
-from kng.core.protocols import Integers
+from kng.core.records import Integers
 
 # Whole steps of a standardised covariate from 0 to 1, and so the entry of the intercept.
 ENDS = 2**16

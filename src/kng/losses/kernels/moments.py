@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kng.core.protocols import Integers, Point
+from kng.core.parts import Point
+from kng.core.records import Integers
 
 # A record of 44 bits is cut into halves of 22, so that 2**17 of their products fit an int64.
 _HALF_BITS = 22

@@ -17,8 +17,8 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from kng.core.design import Design
-from kng.core.protocols import Integers
-from kng.core.regression import Quadratic, rational
+from kng.core.quadratic import Quadratic, rational
+from kng.core.records import Integers
 from kng.losses.kernels.gram import Gram, GramState, normal_equations
 
 # Rows whose residuals stay in the processor's cache.

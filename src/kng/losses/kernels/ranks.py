@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.privacy import Neighbours, ReplaceOne
-from kng.core.protocols import Integers, Records
+from kng.core.records import Integers, Records
 
 Counts = NDArray[np.int64]
 

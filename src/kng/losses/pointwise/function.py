@@ -82,6 +82,10 @@ class Pointwise(Protocol):
         """The residual beyond which psi is constant, where it is a unit of the function's own."""
         ...
 
+    def rescaled(self, scale: Fraction) -> Pointwise:
+        """Return the function with another scale; itself if it has none."""
+        ...
+
     def psi(self, eta: Interval, y: Interval) -> Interval:
         """Return the range of psi; an end is None if psi is unbounded there."""
         ...

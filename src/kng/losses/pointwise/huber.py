@@ -59,6 +59,10 @@ class Huber:
         """The threshold."""
         return self.threshold
 
+    def rescaled(self, scale: Fraction) -> Huber:
+        """Return the function with another threshold."""
+        return Huber(scale)
+
     def psi(self, eta: Interval, y: Interval) -> Interval:  # noqa: ARG002
         """Return the same range for all predictions and responses."""
         return Interval(Fraction(-1), Fraction(1))

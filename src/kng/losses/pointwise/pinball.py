@@ -52,6 +52,10 @@ class Pinball:
             )
         object.__setattr__(self, "tau", number)
 
+    def rescaled(self, scale: Fraction) -> Pinball:  # noqa: ARG002
+        """Return the same: it has no scale."""
+        return self
+
     def psi(self, eta: Interval, y: Interval) -> Interval:  # noqa: ARG002
         """Return the same range for all predictions and responses."""
         return Interval(-self.tau, 1 - self.tau)

@@ -36,6 +36,10 @@ class Squared:
     curvature: ClassVar[Fraction | None] = Fraction(1)
     scale: ClassVar[Fraction | None] = None
 
+    def rescaled(self, scale: Fraction) -> Squared:  # noqa: ARG002
+        """Return the same: it has no scale."""
+        return self
+
     def psi(self, eta: Interval, y: Interval) -> Interval:
         """Return the differences of predictions and responses."""
         return eta.minus(y)

@@ -16,10 +16,13 @@ from typing import ClassVar
 import numpy as np
 
 from kng.core.bits import Bits
-from kng.core.plan import Certificate
+from kng.core.capabilities import AffineField, RealNorm
+from kng.core.certificate import Certificate
+from kng.core.parts import Point, described
+from kng.core.plan import DensityPlan
 from kng.core.privacy import Guarantee
-from kng.core.regression import AffineField, CoefficientPlan, Vector
 from kng.samplers.chains.target import CHAIN_ASSUMPTIONS, Target
+from kng.samplers.real.space import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +33,19 @@ class Metropolis:
     reach: float = 0.1
     name: ClassVar[str] = "metropolis"
 
-    def certify(self, plan: CoefficientPlan) -> CoefficientPlan:
+    def refusal(self, plan: DensityPlan) -> str | None:
+        """Refuse norms whose value it cannot compute in float64."""
+        norm = plan.problem.norm
+        if plan.weighs == "value" or isinstance(norm, RealNorm):
+            return None
+        return f"The Metropolis chain cannot compute the norm {described(norm)}."
+
+    def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise nothing but a number of steps."""
         return plan.certified(Certificate(self.name, Guarantee.APPROXIMATE, CHAIN_ASSUMPTIONS))
 
-    def draw(self, plan: CoefficientPlan, field: AffineField, bits: Bits) -> Vector:
-        """Return where the chain stands after its steps."""
+    def draw(self, plan: DensityPlan, field: AffineField, bits: Bits) -> Point:
+        """Return the lattice point nearest to where the chain stands after its steps."""
         target = Target(plan, field)
         d = len(field.vector)
         theta = np.zeros(d)
@@ -48,4 +58,4 @@ class Metropolis:
             proposed = target.log_density(trial)
             if thresholds[i] < proposed - current:
                 theta, current = trial, proposed
-        return theta
+        return nearest(plan, theta)

@@ -1,20 +1,20 @@
-"""The unnormalised log density of coefficients at one point, for chains and tests."""
+"""The log density at one point up to a constant, on a lattice or on real space; for chains."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Protocol, cast
 
 import numpy as np
 
+from kng.core.capabilities import AffineField, RealNorm
+from kng.core.parts import Field, Point
+from kng.core.plan import DensityPlan
 from kng.core.privacy import Assumption
-from kng.core.regression import (
-    AffineField,
-    BallDomain,
-    CoefficientPlan,
-    RealNorm,
-    Vector,
-    tail_of,
-)
+from kng.core.quadratic import Vector
+from kng.samplers.real.space import Scale, nearest
 
 CHAIN_ASSUMPTIONS = (
     Assumption.RANDOM_BITS,
@@ -24,9 +24,77 @@ CHAIN_ASSUMPTIONS = (
 )
 
 
+class Walk(Protocol):
+    """What a chain walks on."""
+
+    @property
+    def low(self) -> Vector:
+        """The least coordinates."""
+        ...
+
+    @property
+    def high(self) -> Vector:
+        """The largest coordinates."""
+        ...
+
+    @property
+    def home(self) -> Vector:
+        """A point inside that no record decides."""
+        ...
+
+    def log_density(self, theta: Vector) -> float:
+        """Return the log density up to a constant; minus infinity outside."""
+        ...
+
+    def nearest(self, theta: Vector) -> Point:
+        """Return the lattice point of the plan's grid nearest to a point."""
+        ...
+
+
+def walk_of(plan: DensityPlan, field: Field) -> Walk:
+    """Return real space where the field has a density on it, else the cells of lattice points."""
+    if "space" in plan.offers:
+        return Target(plan, cast("AffineField", field))
+    return Cells(plan, field)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of lattice points, each with the density of its point."""
+
+    plan: DensityPlan
+    field: Field
+
+    @cached_property
+    def low(self) -> Vector:
+        """Half a step below the first point."""
+        return np.array([float(k) for k in self.plan.domain.first]) - 0.5
+
+    @cached_property
+    def high(self) -> Vector:
+        """Half a step above the last point."""
+        return np.array([float(k) for k in self.plan.domain.last]) + 0.5
+
+    @property
+    def home(self) -> Vector:
+        """The domain's own."""
+        return np.array([float(k) for k in self.plan.domain.home()])
+
+    def log_density(self, theta: Vector) -> float:
+        """Return minus the exponent at the nearest point."""
+        point = self.nearest(theta)
+        if not self.plan.domain.contains(point):
+            return -np.inf
+        return -float(self.plan.exponent(point, self.field.score(point)))
+
+    def nearest(self, theta: Vector) -> Point:
+        """Return the lattice point whose cell this is."""
+        return tuple(int(v) for v in np.clip(np.rint(theta), self.low + 0.5, self.high - 0.5))
+
+
 @dataclass(frozen=True)
 class Target:
-    """log p(theta) up to a constant; minus infinity outside Theta.
+    """log p(theta) up to a constant, on real space; minus infinity outside Theta.
 
         gradient   -rate * || G(theta) / Delta(theta) ||_K          (KNG)
         value      -rate / Delta * (theta'A theta / 2 - b'theta)      (exponential mechanism)
@@ -34,25 +102,47 @@ class Target:
     plus the base measure: 0 on a ball, -(d + freedom) log(1 + ||theta||_1) on the whole space.
     """
 
-    plan: CoefficientPlan
+    plan: DensityPlan
     field: AffineField
+
+    @cached_property
+    def scale(self) -> Scale:
+        """What the gradient is divided by."""
+        return Scale.of(self.plan)
+
+    @cached_property
+    def low(self) -> Vector:
+        """The least answers, or the corner of a bounded domain."""
+        region = self.plan.problem.domain.region()
+        return np.array([float(v) for v in region.low or self.plan.problem.answers.origin])
+
+    @cached_property
+    def high(self) -> Vector:
+        """The largest answers, or the corner of a bounded domain."""
+        region, answers = self.plan.problem.domain.region(), self.plan.problem.answers
+        return np.array([float(v) for v in region.high or answers.units(answers.last)])
+
+    @property
+    def home(self) -> Vector:
+        """Zero."""
+        return np.zeros(len(self.low))
 
     def log_density(self, theta: Vector) -> float:
         """Return the log density at one point."""
         plan, field = self.plan, self.field
-        size = float(np.abs(theta).sum())
-        domain = plan.problem.domain
-        base = 0.0
-        if isinstance(domain, BallDomain):
-            if size > float(domain.radius):
-                return -np.inf
-        elif (tail := tail_of(domain)) is not None:
-            base = -(len(theta) + tail.freedom) * float(np.log1p(size))
-        if plan.score == "value":
+        domain, rate = plan.problem.domain, float(plan.rate)
+        if not domain.contains([Fraction(float(v)) for v in theta]):
+            return -np.inf
+        base = float(domain.base.log_density(theta[None, :])[0])
+        if plan.weighs == "value":
             value, _, _ = field.derivatives(theta)
-            return base - plan.rate * value / plan.scale.bound
+            return base - rate * value / self.scale.bound
         norm = plan.problem.norm
         assert isinstance(norm, RealNorm)
         gradient = field.matrix @ theta + float(plan.ridge) * theta - field.vector
-        divided = gradient[None, :] / plan.scale.widths(theta[None, :])
-        return base - plan.rate * float(norm.lengths(divided)[0])
+        divided = gradient[None, :] / self.scale.widths(theta[None, :])
+        return base - rate * float(norm.lengths(divided)[0])
+
+    def nearest(self, theta: Vector) -> Point:
+        """Return the lattice point nearest to theta."""
+        return nearest(self.plan, theta)

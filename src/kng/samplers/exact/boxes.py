@@ -30,20 +30,16 @@ from numpy.typing import NDArray
 from kng.core.bits import Bits
 from kng.core.boxes.covering import (
     CoveredField,
-    CoveredLoss,
     Covering,
-    EnclosedPlan,
     ShiftedField,
 )
 from kng.core.boxes.expanded import expanded_covers
 from kng.core.boxes.halving import ENVELOPE, LOG
+from kng.core.certificate import Certificate
 from kng.core.enclosures import exp_minus
-from kng.core.errors import IncompatibleParts
-from kng.core.parts import EnclosedField, Field
-from kng.core.plan import Certificate, DensityPlan
+from kng.core.parts import EnclosedField, Field, Point, Walled, described
+from kng.core.plan import DensityPlan
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.protocols import Point
-from kng.core.sensitivity import Constant
 from kng.core.smoothing import smoothing
 from kng.samplers.exact.coins import below, choose, uniform
 from kng.samplers.exact.leaves import smoothed
@@ -92,18 +88,24 @@ class BranchAndBound:
 
     def refusal(self, plan: DensityPlan) -> str | None:
         """Say from public facts why it cannot draw from a plan, or None."""
-        dim, loss = plan.domain.dim, plan.problem.loss
-        known = isinstance(loss, CoveredLoss)
-        if dim > _MOST:
-            noun = loss.noun if known else f"coordinates of {type(loss).__name__}"
-            remedy = loss.remedy if known else "fewer"
+        problem = plan.problem
+        loss, domain, dim = problem.loss, problem.domain, problem.loss.dim
+        if not domain.bounded:
             return (
-                f"Branch and bound draws exactly up to {_MOST} {noun}; these are {dim}. Use "
-                f"{remedy}, or name the Markov chain sampler='hit-and-run', whose guarantee "
+                f"Branch and bound draws {described(loss)} from a bounded domain, not from "
+                f"{described(domain)}. Use Box or L1Ball."
+            )
+        if dim > _MOST:
+            return (
+                f"Branch and bound draws exactly up to {_MOST} {loss.noun}; these are {dim}. Use "
+                f"{loss.remedy}, or name the Markov chain sampler='hit-and-run', whose guarantee "
                 "is only approximate."
             )
-        if known and not isinstance(plan.sensitivity, Constant):
-            return "Branch and bound needs a sensitivity that is the same at every theta."
+        if plan.weighs == "gradient" and plan.steady is None and problem.norm.follows:
+            return (
+                f"Branch and bound measures {described(loss)} in one norm, and "
+                f"{described(problem.norm)} is another one at every theta. Use LInf, L1 or L2."
+            )
         if max(map(abs, (*plan.domain.first, *plan.domain.last))) > _LARGEST_COORDINATE:
             return (
                 "Branch and bound needs a lattice with coordinates of at most 2**50; use a coarser "
@@ -113,12 +115,8 @@ class BranchAndBound:
 
     def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise an exact draw in up to five coordinates."""
-        if (refusal := self.refusal(plan)) is not None:
-            raise IncompatibleParts(refusal)
-        loss, slow = plan.problem.loss, _SLOW
-        if isinstance(loss, CoveredLoss):
-            loss.prepare_covers()
-            slow = loss.slow_from
+        loss = plan.problem.loss
+        slow = loss.slow_from if "covered" in plan.offers else _SLOW
         return plan.certified(
             Certificate(
                 self.name,
@@ -153,11 +151,10 @@ def covers_of(
 ) -> tuple[Sequence[Covering], Sequence[Callable[[], Covering]]]:
     """Return covers with one box, the field's own if it has some, and those that join late."""
     if isinstance(field, CoveredField):
-        # The same at every theta, as `refusal` has seen.
-        domain, rate = plan.domain, plan.exponent(plan.domain.first, Fraction(1))
+        # Delta is the same at every theta, and the domain has walls, or it would not be covered.
+        domain, rate = cast("Walled", plan.domain), plan.exponent(plan.domain.first, Fraction(1))
         return field.covers(domain, rate), field.later_covers(domain, rate)
-    enclosed = cast("EnclosedPlan", plan)
-    return expanded_covers(enclosed.domain, cast("EnclosedField", field), enclosed.exponent_bounds)
+    return expanded_covers(plan.domain, cast("EnclosedField", field), plan.exponent_bounds)
 
 
 def accepted_of(

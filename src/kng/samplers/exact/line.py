@@ -23,11 +23,11 @@ from functools import lru_cache
 from typing import ClassVar, TypeGuard
 
 from kng.core.bits import Bits
-from kng.core.errors import IncompatibleParts
-from kng.core.plan import Certificate, DensityPlan
+from kng.core.capabilities import LevelField, LineField
+from kng.core.certificate import Certificate
+from kng.core.parts import Point, described
+from kng.core.plan import DensityPlan
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.protocols import LevelField, LineField, Point
-from kng.core.sensitivity import Constant
 from kng.core.smoothing import smoothing
 from kng.samplers.exact.leaves import LeafEnvelope, Run, draw, height, scale_of
 
@@ -55,13 +55,17 @@ class Order:
 
     name: ClassVar[str] = "order"
 
+    def refusal(self, plan: DensityPlan) -> str | None:
+        """Refuse an unbounded line."""
+        domain = plan.problem.domain
+        if domain.bounded:
+            return None
+        return (
+            f"The order sampler draws from a bounded line, not from {described(domain)}. Use Box."
+        )
+
     def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise an exact draw for one coordinate."""
-        if plan.domain.dim != 1:
-            raise IncompatibleParts(
-                f"The order sampler draws one coordinate; this problem has {plan.domain.dim}. "
-                "For the mean of several columns use mechanism='k-norm'."
-            )
         paid = smoothing(plan.domain.points, plan.epsilon, _MISS)
         _cuts(plan.domain.points, paid.depth, _SPACING)  # kept for the draw
         return plan.certified(
@@ -85,12 +89,12 @@ def envelope_of(plan: DensityPlan, field: LineField) -> tuple[LeafEnvelope, Expo
     """Return the leaves, and the exponent above its least value."""
     first, last = plan.domain.first[0], plan.domain.last[0]
     mode = min(max(field.mode(), first), last)
-    if isinstance(plan.sensitivity, Constant) and _levelled(field):
+    if plan.steady is not None and _levelled(field):
         return _in_whole_numbers(plan, field, mode)
-    least = plan.exponent((mode,), field.score(mode))
+    least = plan.exponent((mode,), field.score((mode,)))
 
     def exponent(theta: int) -> Fraction:
-        return plan.exponent((theta,), field.score(theta)) - least
+        return plan.exponent((theta,), field.score((theta,))) - least
 
     def sublevels(levels: Iterable[Fraction]) -> Iterator[tuple[int, int]]:
         """Yield { exponent <= level } of growing levels, by bisection from the one before."""

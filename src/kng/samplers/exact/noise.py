@@ -22,11 +22,12 @@ from typing import ClassVar
 from flint import arb
 
 from kng.core.bits import Bits
+from kng.core.capabilities import SumField
+from kng.core.certificate import Certificate
 from kng.core.enclosures import ball, precision
-from kng.core.errors import IncompatibleParts
-from kng.core.plan import Certificate, NoisePlan
+from kng.core.parts import Point, described
+from kng.core.plan import NoisePlan
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.protocols import Point
 from kng.core.shapes import BoxShape, SumShape
 from kng.core.uniforms import LazyUniform
 from kng.samplers.exact.coins import bernoulli_exp, uniform
@@ -38,14 +39,15 @@ class Noise:
 
     name: ClassVar[str] = "noise"
 
+    def refusal(self, plan: NoisePlan) -> str | None:
+        """Refuse norms whose ball is no box and whose coordinates do not separate."""
+        norm = plan.problem.norm
+        if len(plan.steps) == 1 or isinstance(norm.shape, BoxShape | SumShape):
+            return None
+        return f"No exact noise is known here for the norm {described(norm)}. Use LInf or L1."
+
     def certify(self, plan: NoisePlan) -> NoisePlan:
         """Promise an exact draw for norms whose ball is a box or whose coordinates separate."""
-        known = isinstance(plan.problem.norm.shape, BoxShape | SumShape)
-        if len(plan.steps) > 1 and not known:
-            raise IncompatibleParts(
-                f"No exact noise is known here for the norm {type(plan.problem.norm).__name__}. "
-                "Use WeightedSup, LInf or L1."
-            )
         return plan.certified(
             Certificate(
                 self.name,
@@ -54,9 +56,9 @@ class Noise:
             )
         )
 
-    def draw(self, plan: NoisePlan, field: Point, bits: Bits) -> Point:
+    def draw(self, plan: NoisePlan, field: SumField, bits: Bits) -> Point:
         """Return the noisy sum."""
-        return tuple(s + u for s, u in zip(field, noise(plan, bits), strict=True))
+        return tuple(s + u for s, u in zip(field.total, noise(plan, bits), strict=True))
 
 
 def noise(plan: NoisePlan, bits: Bits) -> Point:

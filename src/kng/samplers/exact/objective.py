@@ -21,12 +21,13 @@ from fractions import Fraction
 from typing import ClassVar
 
 from kng.core.bits import Bits
+from kng.core.capabilities import BallDomain, LazyNorm, SmoothField
+from kng.core.certificate import Certificate
 from kng.core.enclosures import ball, floor_ceil, precision, root_above
-from kng.core.errors import IncompatibleParts
-from kng.core.plan import Certificate
+from kng.core.parts import Point, described
+from kng.core.perturbed import PerturbedPlan
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.protocols import Point
-from kng.core.regression import BallDomain, LazyNorm, PerturbedPlan, SmoothField, Theta
+from kng.core.regions import Theta
 from kng.core.uniforms import LazyUniform
 from kng.samplers.exact.piecewise_minimiser import Objective, descent, first_point
 
@@ -40,10 +41,15 @@ class Perturbed:
 
     name: ClassVar[str] = "perturbed"
 
+    def refusal(self, plan: PerturbedPlan) -> str | None:
+        """Refuse norms whose noise cannot be refined."""
+        norm = plan.problem.norm
+        if isinstance(norm, LazyNorm):
+            return None
+        return f"Objective perturbation cannot draw noise from the norm {described(norm)}."
+
     def certify(self, plan: PerturbedPlan) -> PerturbedPlan:
         """Promise the cell of the exact minimiser for noise in real numbers."""
-        if not isinstance(plan.problem.norm, LazyNorm):
-            raise IncompatibleParts("The perturbed sampler needs a norm it can draw from.")
         assumptions = (Assumption.RANDOM_BITS, Assumption.UNSEEN_CLOCK)
         return plan.certified(Certificate(self.name, Guarantee.EXACT, assumptions))
 
@@ -73,7 +79,7 @@ class LinearTerm:
     """The vector u, with density proportional to exp(-rate ||u||_K), known to some bits."""
 
     def __init__(self, plan: PerturbedPlan) -> None:
-        norm, self._dim = plan.problem.norm, plan.problem.design.dim
+        norm, self._dim = plan.problem.norm, plan.problem.loss.dim
         assert isinstance(norm, LazyNorm)
         self._norm, self._rate = norm, plan.rate
         self._uniforms = [LazyUniform() for _ in range(norm.uniforms(self._dim))]

@@ -21,8 +21,10 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import count
 
+from kng.core.capabilities import SmoothField
 from kng.core.enclosures import root_above
-from kng.core.regression import Quadratic, SmoothField, Theta
+from kng.core.quadratic import Quadratic
+from kng.core.regions import Theta
 from kng.samplers.exact.quadratic_minimiser import gradient, minimiser, slope
 
 # Steps before smoother losses are tried, and on each of them.

@@ -26,7 +26,8 @@ from math import isfinite
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from kng.core.regression import Quadratic, Theta, fraction, rational
+from kng.core.quadratic import Quadratic, fraction, rational
+from kng.core.regions import Theta
 from kng.samplers.l1_path import Path
 
 Signs = dict[int, int]

@@ -27,17 +27,13 @@ from typing import ClassVar
 import numpy as np
 
 from kng.core.bits import Bits
-from kng.core.errors import IncompatibleParts
-from kng.core.plan import Certificate
+from kng.core.capabilities import AffineField, BallDomain, RealNorm, TailedBase
+from kng.core.certificate import Certificate
+from kng.core.parts import Point, described
+from kng.core.plan import DensityPlan
 from kng.core.privacy import Guarantee
-from kng.core.protocols import BoxNorm
-from kng.core.regression import (
-    AffineField,
-    BallDomain,
-    CoefficientPlan,
-    RealNorm,
-    Vector,
-)
+from kng.core.quadratic import Vector
+from kng.core.shapes import BoxShape, RoundShape, SumShape
 from kng.samplers.real.envelopes.linear_programs import Guess, Sup, guesses, load_solver
 from kng.samplers.real.envelopes.long_theta import LongTheta
 from kng.samplers.real.envelopes.projective import Frame, Proposals
@@ -50,6 +46,7 @@ from kng.samplers.real.envelopes.rejection import (
 )
 from kng.samplers.real.envelopes.sup_at_edge import SupAtEdge
 from kng.samplers.real.envelopes.sup_inside import SupInside
+from kng.samplers.real.space import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,38 +55,50 @@ class Affine:
 
     name: ClassVar[str] = "affine"
 
-    def certify(self, plan: CoefficientPlan) -> CoefficientPlan:
+    def refusal(self, plan: DensityPlan) -> str | None:
+        """Refuse norms that it cannot draw from, and domains other than a ball and everything."""
+        norm, domain = plan.problem.norm, plan.problem.domain
+        known = norm.follows or norm.shape in {BoxShape(), SumShape(), RoundShape()}
+        if not isinstance(norm, RealNorm) or not known:
+            # Its proposals take coordinates apart, so weights and other balls are out.
+            return f"The affine sampler cannot draw from the norm {described(norm)}."
+        if isinstance(domain, BallDomain) and not isinstance(domain.base, TailedBase):
+            if norm.shape == BoxShape():
+                return None
+            return (
+                f"The affine sampler draws from an l1 ball in the sup norm, not in "
+                f"{described(norm)}. Use norm='auto', at most five coordinates, or no coef_bound."
+            )
+        if not domain.bounded and isinstance(domain.base, TailedBase):
+            return None
+        return (
+            "The affine sampler draws from an L1Ball, or from Whole with a HeavyTailed base, not "
+            f"from {described(domain)}."
+        )
+
+    def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise a draw that is exact in real arithmetic."""
-        if plan.score != "gradient":
-            raise IncompatibleParts("The affine sampler draws KNG; use sampler='gaussian'.")
-        if not isinstance(plan.problem.norm, RealNorm):
-            raise IncompatibleParts(
-                f"The affine sampler cannot draw from the norm {type(plan.problem.norm).__name__}."
-            )
-        if isinstance(plan.problem.domain, BallDomain) and not isinstance(
-            plan.problem.norm, BoxNorm
-        ):
-            raise IncompatibleParts(
-                "On a ball of coefficients KNG is drawn in the sup norm, which is the tightest "
-                "there too. Use norm='auto', or coef_bound=None, or the Markov chain "
-                "sampler='metropolis'."
-            )
         if isinstance(plan.problem.domain, BallDomain):
             load_solver()
         return plan.certified(Certificate(self.name, Guarantee.IDEAL, ASSUMPTIONS))
 
-    def draw(self, plan: CoefficientPlan, field: AffineField, bits: Bits) -> Vector:
-        """Return coefficients in standardised units."""
-        return first_accepted(best(plan, field), bits)
+    def draw(self, plan: DensityPlan, field: AffineField, bits: Bits) -> Point:
+        """Return the lattice point nearest to the coefficients."""
+        return nearest(plan, coefficients(plan, field, bits))
 
 
-def best(plan: CoefficientPlan, field: AffineField) -> Envelope:
+def coefficients(plan: DensityPlan, field: AffineField, bits: Bits) -> Vector:
+    """Return a draw in real numbers."""
+    return first_accepted(best(plan, field), bits)
+
+
+def best(plan: DensityPlan, field: AffineField) -> Envelope:
     """Return the proposals with the smallest envelope."""
     ball = isinstance(plan.problem.domain, BallDomain)
     return smallest(_on_a_ball(plan, field) if ball else _on_the_whole_space(plan, field))
 
 
-def _on_a_ball(plan: CoefficientPlan, field: AffineField) -> list[Envelope]:
+def _on_a_ball(plan: DensityPlan, field: AffineField) -> list[Envelope]:
     sup = Sup.of(plan, field)
     found = guesses(sup)
     floor = max([0.0, *(sup.level(guess.weights) for guess in found)])
@@ -105,7 +114,7 @@ def _corner(sup: Sup, guess: Guess) -> list[Envelope]:
     return [] if corner is None else [corner]
 
 
-def _on_the_whole_space(plan: CoefficientPlan, field: AffineField) -> list[Envelope]:
+def _on_the_whole_space(plan: DensityPlan, field: AffineField) -> list[Envelope]:
     frame = Frame.of(plan, field)
     return offered(
         lambda: [Proposals.split(frame, [])],  # the base measure: always there
@@ -119,7 +128,7 @@ def _far(frame: Frame) -> list[Envelope]:
     return [] if far is None else [far]
 
 
-def acceptance(plan: CoefficientPlan, field: AffineField, bits: Bits, size: int) -> float:
+def acceptance(plan: DensityPlan, field: AffineField, bits: Bits, size: int) -> float:
     """Return the mean acceptance probability; for tests and documentation, never for a release."""
     _, log_accept = best(plan, field).batch(bits, size)
     return float(np.exp(log_accept).mean())

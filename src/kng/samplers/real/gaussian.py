@@ -21,10 +21,12 @@ from typing import ClassVar
 import numpy as np
 
 from kng.core.bits import Bits
-from kng.core.errors import IncompatibleParts
-from kng.core.plan import Certificate
+from kng.core.capabilities import AffineField, BallDomain, TailedBase
+from kng.core.certificate import Certificate
+from kng.core.parts import Point, described
+from kng.core.plan import DensityPlan
 from kng.core.privacy import Guarantee
-from kng.core.regression import AffineField, BallDomain, CoefficientPlan, Vector
+from kng.core.quadratic import Vector
 from kng.samplers.real.envelopes.gaussian_at_edge import Anchor, anchors
 from kng.samplers.real.envelopes.gaussian_inside import Form, GaussianInside
 from kng.samplers.real.envelopes.rejection import (
@@ -34,6 +36,7 @@ from kng.samplers.real.envelopes.rejection import (
     offered,
     smallest,
 )
+from kng.samplers.real.space import Scale, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +45,32 @@ class Gaussian:
 
     name: ClassVar[str] = "gaussian"
 
-    def certify(self, plan: CoefficientPlan) -> CoefficientPlan:
+    def refusal(self, plan: DensityPlan) -> str | None:
+        """Refuse domains other than a ball."""
+        domain = plan.problem.domain
+        if isinstance(domain, BallDomain) and not isinstance(domain.base, TailedBase):
+            return None
+        return f"The gaussian sampler draws from an L1Ball, not from {described(domain)}."
+
+    def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise a draw that is exact in real arithmetic."""
-        if plan.score != "value" or not isinstance(plan.problem.domain, BallDomain):
-            raise IncompatibleParts(
-                "The gaussian sampler draws the exponential mechanism on a ball; "
-                "use sampler='affine' for KNG."
-            )
         return plan.certified(Certificate(self.name, Guarantee.IDEAL, ASSUMPTIONS))
 
-    def draw(self, plan: CoefficientPlan, field: AffineField, bits: Bits) -> Vector:
-        """Return coefficients in standardised units."""
-        return first_accepted(best(plan, field), bits)
+    def draw(self, plan: DensityPlan, field: AffineField, bits: Bits) -> Point:
+        """Return the lattice point nearest to the coefficients."""
+        return nearest(plan, coefficients(plan, field, bits))
 
 
-def best(plan: CoefficientPlan, field: AffineField) -> Envelope:
+def coefficients(plan: DensityPlan, field: AffineField, bits: Bits) -> Vector:
+    """Return a draw in real numbers."""
+    return first_accepted(best(plan, field), bits)
+
+
+def best(plan: DensityPlan, field: AffineField) -> Envelope:
     """Return the proposals with the smallest envelope, a ball's corner among them."""
     domain = plan.problem.domain
     assert isinstance(domain, BallDomain)
-    factor, radius = plan.rate / plan.scale.bound, float(domain.radius)
+    factor, radius = float(plan.rate) / Scale.of(plan).bound, float(domain.radius)
     precision, vector = factor * field.matrix, factor * field.vector
     points = anchors(precision, vector, radius)
     # Numbers are smallest around 0, and largest around an estimate that lies far outside.

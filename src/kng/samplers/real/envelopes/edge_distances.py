@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from kng.core.bits import Bits
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 
 _TINY = 1e-300
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv, gammaln
 
 from kng.core.bits import Bits
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 from kng.samplers.l1_path import Path
 from kng.samplers.real.envelopes.edge_distances import EdgeDistances, flattest_first
 from kng.samplers.real.envelopes.gaussian_levels import GaussianLevels, normals

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import comb, gammaincc, gammainccinv, gammaln
 
 from kng.core.bits import Bits
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 from kng.samplers.real.envelopes.remaining_length import RemainingLength
 
 

@@ -7,7 +7,7 @@ from math import lgamma, log
 import numpy as np
 
 from kng.core.bits import Bits
-from kng.core.regression import Matrix
+from kng.core.quadratic import Matrix
 
 
 def log_l1_volume(dim: int) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import comb, gammaincinv, gammaln
 
 from kng.core.bits import Bits
-from kng.core.regression import Vector
+from kng.core.quadratic import Vector
 
 # base, slope, power
 Factor = tuple[float, float, int]

@@ -20,7 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from kng.core.regression import AffineField, BallDomain, CoefficientPlan, Matrix, Vector
+from kng.core.capabilities import AffineField, BallDomain
+from kng.core.plan import DensityPlan
+from kng.core.quadratic import Matrix, Vector
+from kng.samplers.real.space import Scale
 
 # Levels above the least, in units of the noise for each coordinate.
 _ABOVE = (1 / 12, 1 / 3, 1.0, 3.0)
@@ -36,11 +39,11 @@ class Sup:
     radius: float
 
     @classmethod
-    def of(cls, plan: CoefficientPlan, field: AffineField) -> Sup:
+    def of(cls, plan: DensityPlan, field: AffineField) -> Sup:
         """Take a plan and the data apart."""
         domain = plan.problem.domain
         assert isinstance(domain, BallDomain)
-        rate = plan.rate / plan.scale.bound
+        rate = float(plan.rate) / Scale.of(plan).bound
         return cls(field.matrix, field.vector, rate, float(domain.radius))
 
     def score(self, theta: Matrix) -> Vector:

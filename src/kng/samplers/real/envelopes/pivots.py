@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kng.core.regression import Matrix
+from kng.core.quadratic import Matrix
 
 # Pivots, and eigenvalues of what they leave, that count as 0: shares of the largest entry.
 _PIVOT, _EIGENVALUE = 1e-9, 1e-11

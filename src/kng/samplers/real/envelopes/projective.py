@@ -27,18 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
-from kng.core.regression import (
-    AffineField,
-    CoefficientPlan,
-    Matrix,
-    RealNorm,
-    Scale,
-    Vector,
-    tail_of,
-)
+from kng.core.capabilities import AffineField, RealNorm, TailedBase
+from kng.core.plan import DensityPlan
+from kng.core.quadratic import Matrix, Vector
 from kng.samplers.real.envelopes.l1_ball import l1_ball, log_l1_volume, log_tail_mass
 from kng.samplers.real.envelopes.pivots import pivots
 from kng.samplers.real.envelopes.radial import Radial, best_radial, lengths_of
+from kng.samplers.real.space import Scale
 
 # Y is chosen so that the solution of u_S(phi) = u_S is unique: ||A_SS^-1 b_S||_1 <= 0.8 Y.
 _ROOM = 1.25
@@ -58,14 +53,14 @@ class Frame:
     vector: Vector
 
     @classmethod
-    def of(cls, plan: CoefficientPlan, field: AffineField) -> Frame:
+    def of(cls, plan: DensityPlan, field: AffineField) -> Frame:
         """Take a plan and the data apart, once."""
-        norm, domain = plan.problem.norm, plan.problem.domain
+        norm, base = plan.problem.norm, plan.problem.domain.base
         assert isinstance(norm, RealNorm)
-        base = tail_of(domain)
-        tail = 0 if base is None else base.freedom - 1
+        assert isinstance(base, TailedBase)
+        tail = base.freedom - 1
         matrix = field.matrix + float(plan.ridge) * np.eye(len(field.vector))
-        return cls(norm, plan.scale, plan.rate, tail, matrix, field.vector)
+        return cls(norm, Scale.of(plan), float(plan.rate), tail, matrix, field.vector)
 
     @property
     def noise(self) -> float:

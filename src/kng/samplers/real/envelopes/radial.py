@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv
 
 from kng.core.bits import Bits
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 
 # Ratio of a bin's ends: fine for draws, coarse for a first comparison. Beyond the last of them, and
 # below the first, the bound hardly changes.

@@ -10,7 +10,7 @@ import numpy as np
 
 from kng.core.bits import Bits
 from kng.core.privacy import Assumption
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 
 ASSUMPTIONS = (
     Assumption.RANDOM_BITS,

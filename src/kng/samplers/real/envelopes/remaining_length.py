@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 
 # How many of the longest coordinates a lambda stands on; all of them is tried, too.
 _LONGEST = (1, 2, 4)

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 from kng.samplers.real.envelopes.edge_distances import EdgeDistances, flattest_first
 from kng.samplers.real.envelopes.levels import Levels
 from kng.samplers.real.envelopes.linear_programs import Guess, Sup

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
-from kng.core.regression import Matrix, Vector
+from kng.core.quadratic import Matrix, Vector
 from kng.samplers.real.envelopes.l1_ball import l1_ball, log_l1_volume
 from kng.samplers.real.envelopes.levels import Levels
 from kng.samplers.real.envelopes.linear_programs import Sup

@@ -1,11 +1,10 @@
-"""Huber's loss of a linear model in whole numbers, for exact draws."""
+"""Records around Huber planes, as whole numbers: an accelerator with covers of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -14,24 +13,9 @@ from numpy.typing import NDArray
 from kng.core.bits import Bits
 from kng.core.boxes.covering import Covering
 from kng.core.design import Design
-from kng.core.encoding import Encoding
-from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
-from kng.core.parts import Points
-from kng.core.plan import DensityPlan
-from kng.core.privacy import Neighbours, ReplaceOne
-from kng.core.protocols import (
-    EVERY,
-    BoxDomain,
-    Integers,
-    Norm,
-    PlaneDomain,
-    Point,
-    Sensitivity,
-    Source,
-)
-from kng.core.sensitivity import Constant
-from kng.core.shapes import BoxShape
+from kng.core.parts import Point, Points, Walled
+from kng.core.records import Integers
 
 # Whole steps of a standardised covariate from 0 to 1, of a clipped residual from 0 to the
 # threshold, and of the largest loss.
@@ -42,94 +26,6 @@ LOSS = 2**41
 _BLOCK = 2**12
 # Residuals are whole numbers up to here.
 _WHOLE = 2**52
-
-
-@dataclass(frozen=True, slots=True)
-class HuberPlane:
-    """Huber's loss around a plane, in units of its threshold.
-
-        r = z'theta - y',     gradient = clip(r, -1, 1) z,     |z_j| <= 1,  z_0 = 1 for an intercept
-        value = c (|r| - c / 2),   c = min(|r|, 1):   r^2 / 2, then |r| - 1/2
-
-    clip(r, -1, 1) is truncated to multiples of 2**-24, and the value rounded down to public steps,
-    at every lattice point. Nothing of y and theta enters the sensitivity of the gradient; that of
-    the value is the largest value over the box of coefficients and the bounds of y.
-
-    Paper    beyond it; KNG and the exponential mechanism for Huber's loss, drawn exactly.
-    Privacy  Gradient, sup norm: 2 under replace-one and 1 under add-remove. Value: R + Y - 1/2
-             under both, |z'theta| <= R and |y'| <= Y. docs/proofs/losses/huber.md.
-    Cost     One pass; the records are kept.
-    """
-
-    design: Design
-    shape: ClassVar[Literal["distance", "huber"]] = "huber"
-    noun: ClassVar[str] = "coefficients, the intercept among them"
-    remedy: ClassVar[str] = "fewer covariates"
-    slow_from: ClassVar[int] = 4
-
-    def __post_init__(self) -> None:
-        if any(span != ENDS for span in self.design.spans[:-1]):
-            raise SpecError(f"HuberPlane reads covariates in steps of 2/{ENDS} of their unit.")
-
-    def gradient_sensitivity(
-        self,
-        norm: Norm,
-        records: Encoding,  # noqa: ARG002 - standardised covariates reach 1 or -1 whatever the bounds
-        neighbours: Neighbours,
-    ) -> Sensitivity:
-        """Return how far one record moves the gradient: by corners of a cube."""
-        one = Fraction(1)
-        if norm.shape != BoxShape():
-            raise IncompatibleParts("Huber's gradient is measured in the sup norm here; use that.")
-        return Constant(2 * one if isinstance(neighbours, ReplaceOne) else one)
-
-    def plane_sensitivity(self, domain: BoxDomain, answers: Lattice) -> Sensitivity:
-        """Return the largest loss of one record, which is also its largest change.
-
-            Lambda = l( sum_j max |theta_j| + max |y'| ) = R + Y - 1/2  if  R + Y >= 1
-
-        Losses are not negative, so replacing a record changes the sum by at most the largest of
-        them, as adding one does. Rounded up to a whole step it holds for losses as they are
-        computed, too. Responses are cut off (`HuberRows`), so Y is never more than R and a little
-        over 2.
-        """
-        rows = HuberRows(self.design, answers)
-        largest, steps = rows.largest(domain), rows.steps(domain)
-        if largest > _WHOLE:
-            raise IncompatibleParts(
-                "Huber's loss is exact while residuals are below 2**52 steps; coefficients and "
-                "responses reach beyond. Use a larger step of the coefficients."
-            )
-        r = largest / rows.threshold
-        loss = r * r / 2 if r <= 1 else r - Fraction(1, 2)
-        return Constant(max(ceil(loss * steps), 1) / steps)
-
-    def prepare_covers(self) -> None:
-        """Load what covers need, before anything is charged."""
-        from kng.losses.enclosures.smooth_cover import load_smooth
-
-        load_smooth()
-
-    def read_gradient(self, source: Source, plans: Sequence[DensityPlan]) -> list[HuberRecords]:
-        """Read the records once, for all plans."""
-        return self._read(source, plans, "gradient")
-
-    def read_value(self, source: Source, plans: Sequence[DensityPlan]) -> list[HuberRecords]:
-        """Read the records once, for all plans."""
-        return self._read(source, plans, "value")
-
-    def _read(
-        self, source: Source, plans: Sequence[DensityPlan], weighed: Literal["gradient", "value"]
-    ) -> list[HuberRecords]:
-        kernel = HuberRows(self.design, plans[0].problem.answers)
-        table = source.collect(kernel, EVERY)
-        rows, response = np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
-        del table
-        bend = float(kernel.threshold)
-        return [
-            HuberRecords(rows, response, bend, weighed, float(kernel.steps(plan.domain)))
-            for plan in plans
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +47,14 @@ class HuberRows:
         """The threshold in units of x't."""
         return ENDS / self.answers.step[0]
 
-    def largest(self, domain: BoxDomain | PlaneDomain | Points) -> int:
+    def largest(self, domain: Points) -> int:
         """Return the largest residual of any record, in whole numbers, over a box."""
         sides = zip(domain.first, domain.last, strict=True)
         ends = np.array([0, self.design.records.last[-1]])
         most = int(np.abs(self.responses(ends)).max())
         return ENDS * sum(max(abs(first), abs(last)) for first, last in sides) + most
 
-    def steps(self, domain: BoxDomain | PlaneDomain | Points) -> Fraction:
+    def steps(self, domain: Points) -> Fraction:
         """Return how many steps a loss of 1 has: a power of two, so that no loss has over LOSS."""
         return Fraction(LOSS, 2 ** int(self.largest(domain) / self.threshold).bit_length())
 
@@ -182,7 +78,7 @@ class HuberRows:
 
 @dataclass(frozen=True, slots=True)
 class HuberRecords:
-    """Records, their clipped residuals and losses; a `kng.core.protocols.CurvedField`."""
+    """Records, their clipped residuals and losses; a `CurvedField` of the enclosures."""
 
     rows: NDArray[np.float64]
     response: NDArray[np.float64]
@@ -217,13 +113,13 @@ class HuberRecords:
         """Return the records as they are; ties need no shift."""
         return self
 
-    def covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Covering]:
+    def covers(self, domain: Walled, rate: Fraction) -> Sequence[Covering]:
         """Return a cover by expansions of the gradient, whose boxes lean as the loss does."""
         from kng.losses.enclosures.smooth_cover import SmoothCover, shear_of
 
         return [SmoothCover(domain, self, rate, shear_of)]
 
-    def later_covers(self, domain: PlaneDomain, rate: Fraction) -> Sequence[Callable[[], Covering]]:
+    def later_covers(self, domain: Walled, rate: Fraction) -> Sequence[Callable[[], Covering]]:
         """Return one with boxes along the axes: they fit a domain that cuts off most of it."""
         from kng.losses.enclosures.smooth_cover import SmoothCover, upright
 

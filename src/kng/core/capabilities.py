@@ -1,0 +1,217 @@
+"""What a loss and its field may offer beyond a score, each a small protocol that a sampler needs.
+
+sum        the estimate is a public function of a sum of records
+line       one coordinate, and the score falls to its least value and then rises
+affine     the gradient is A theta - b
+smooth     convex, quadratic in pieces, a continuous gradient
+enclosed   the score can be bounded over boxes of theta
+score      nothing more; every field has it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from flint import arb
+
+from kng.core.bits import Bits
+from kng.core.bodies import Body
+from kng.core.design import Design
+from kng.core.parts import Base, Domain, Field, Loss, Norm, Point
+from kng.core.privacy import PrivacyUnit
+from kng.core.quadratic import Matrix, Quadratic, Vector
+
+if TYPE_CHECKING:
+    from kng.core.problem import Problem
+
+
+class Sums(Protocol):
+    """A sum of records whose public function is the estimate."""
+
+    def body(self, unit: PrivacyUnit) -> Body:
+        """Return what holds the part of any record in the sum, in the caller's units."""
+        ...
+
+    def steps(self, unit: PrivacyUnit) -> tuple[Fraction, ...]:
+        """Return, per coordinate of the sum, the size of one whole step (caller's units)."""
+        ...
+
+    def minimiser(self, total: Point, problem: Problem) -> tuple[Fraction, ...]:
+        """Return the estimate that a (noisy) sum stands for; post-processing."""
+        ...
+
+
+@runtime_checkable
+class SumLoss(Loss, Protocol):
+    """A loss whose minimiser may be a public function of a sum, so that noise can go onto it."""
+
+    @property
+    def sums(self) -> Sums | None:
+        """The sum, or None where there is none."""
+        ...
+
+
+class SumField(Field, Protocol):
+    """A field that knows its sum."""
+
+    @property
+    def total(self) -> Point:
+        """The sum in whole steps."""
+        ...
+
+
+class LineField(Field, Protocol):
+    """A score along one coordinate that falls to its least value and then rises."""
+
+    def mode(self) -> int:
+        """Return a lattice point with the least exponent, anywhere on the line."""
+        ...
+
+
+@runtime_checkable
+class LevelField(LineField, Protocol):
+    """A line field in whole multiples of a unit, that can also say where they stay low."""
+
+    @property
+    def unit(self) -> Fraction:
+        """What the raw score is a multiple of."""
+        ...
+
+    def multiple(self, theta: int) -> int:
+        """Return the raw score, in units."""
+        ...
+
+    def sublevels(self, levels: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the first and last lattice point with at most so many units, for each level."""
+        ...
+
+
+@runtime_checkable
+class AffineLoss(Loss, Protocol):
+    """A loss whose gradient is affine in theta."""
+
+    def widths(self, theta: Matrix, unit: PrivacyUnit) -> Matrix:
+        """Return how far one record moves each coordinate of the gradient, for rows of theta."""
+        ...
+
+    def growth(self, unit: PrivacyUnit) -> Fraction | None:
+        """Return s: no coordinate moves by more than s (1 + ||theta||_1); None if not affine."""
+        ...
+
+
+class AffineField(Protocol):
+    """A gradient ``matrix @ theta - vector`` in float64."""
+
+    @property
+    def matrix(self) -> Matrix:
+        """The Hessian."""
+        ...
+
+    @property
+    def vector(self) -> Vector:
+        """Minus the gradient at 0."""
+        ...
+
+    def derivatives(self, theta: Vector) -> tuple[float, Vector, Matrix]:
+        """Return value (up to a constant), gradient and Hessian."""
+        ...
+
+
+@runtime_checkable
+class SmoothLoss(Loss, Protocol):
+    """A convex loss with a bounded second derivative, of rank one per record.
+
+    It is quadratic in pieces, so that its minimiser is a rational number.
+    """
+
+    def curvature(self) -> Fraction | None:
+        """Return the largest eigenvalue of one record's Hessian; None if the gradient jumps."""
+        ...
+
+    def typical_size(self, length: Fraction | None) -> Fraction:
+        """Return a public guess of the Euclidean length of theta in a domain of this length."""
+        ...
+
+
+class SmoothField(Protocol):
+    """A summed loss that is quadratic in pieces and has a continuous gradient, holding data."""
+
+    def piece(self, theta: Sequence[Fraction], width: Fraction) -> Quadratic:
+        """Return the quadratic that it is around theta, exactly.
+
+        A width above 1 asks for a smoother loss nearby, to start from; at 1 it is the loss.
+        """
+        ...
+
+
+@runtime_checkable
+class DesignedLoss(SmoothLoss, Protocol):
+    """A smooth loss of a linear model in standardised units."""
+
+    @property
+    def design(self) -> Design:
+        """How records become standardised ones."""
+        ...
+
+    def rescaled(self, threshold: Fraction) -> DesignedLoss:
+        """Return the loss with this threshold, in units of it."""
+        ...
+
+
+@runtime_checkable
+class BallDomain(Domain, Protocol):
+    """An l1 ball with the uniform base measure."""
+
+    @property
+    def radius(self) -> Fraction:
+        """Bound on the sum of absolute coordinates."""
+        ...
+
+
+@runtime_checkable
+class TailedBase(Base, Protocol):
+    """A base density proportional to (1 + ||theta||_1)^-(d + freedom)."""
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom: the tail of ||theta||_1 falls like its power."""
+        ...
+
+
+@runtime_checkable
+class RealNorm(Norm, Protocol):
+    """A norm that can also be drawn from in real arithmetic."""
+
+    def divisor(self, widths: Matrix) -> Matrix:
+        """Return what a gradient is divided by, given how far one record moves each coordinate."""
+        ...
+
+    def lengths(self, rows: Matrix) -> Vector:
+        """Return the norm of each row."""
+        ...
+
+    def log_volume(self, dim: int) -> float:
+        """Return the log volume of the unit ball."""
+        ...
+
+    def directions(self, bits: Bits, rows: int, dim: int) -> Matrix:
+        """Return points of norm one with the cone measure."""
+        ...
+
+
+@runtime_checkable
+class LazyNorm(Norm, Protocol):
+    """A norm whose noise can be enclosed as closely as a decision needs."""
+
+    def uniforms(self, dim: int) -> int:
+        """Return how many uniform numbers one point is made of."""
+        ...
+
+    def noise(self, uniforms: Sequence[arb], dim: int) -> list[arb]:
+        """Enclose a point with density proportional to exp(-||u||), given enclosed uniforms.
+
+        An enclosure that is not finite asks for more bits.
+        """
+        ...

@@ -1,0 +1,70 @@
+"""What is promised for a draw before the charge, and how promises add up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Protocol
+
+from kng.core.parts import Standing
+from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, PrivacyUnit
+from kng.core.smoothing import Smoothing
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What a sampler promises for a plan, from public facts."""
+
+    sampler: str
+    guarantee: Guarantee
+    assumptions: tuple[Assumption, ...]
+    smoothing: Smoothing | None = None
+
+    def with_parts(self, standing: Standing) -> Certificate:
+        """Return the promise for parts of this standing.
+
+        What nobody but the caller answers for is at best ``ideal``, and the receipt says so.
+        """
+        if standing is Standing.PROVED:
+            return self
+        guarantee = weakest([self.guarantee, Guarantee.IDEAL])
+        return replace(
+            self, guarantee=guarantee, assumptions=(*self.assumptions, Assumption.CALLERS_PARTS)
+        )
+
+
+def weakest(guarantees: Sequence[Guarantee]) -> Guarantee:
+    """Return the weakest of several promises."""
+    return max(guarantees, key=list(Guarantee).index)
+
+
+class Spending(Protocol):
+    """What a plan says of its cost."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Privacy budget."""
+        ...
+
+    @property
+    def width(self) -> Fraction:
+        """Range of the privacy loss."""
+        ...
+
+    @property
+    def mechanism(self) -> str:
+        """How theta is weighed."""
+        ...
+
+
+def event_of(plans: Sequence[Spending], unit: PrivacyUnit, guarantee: Guarantee) -> PrivacyEvent:
+    """Return what several plans cost together: epsilons add, and so do the ranges."""
+    return PrivacyEvent(
+        epsilon=sum((plan.epsilon for plan in plans), Fraction(0)),
+        width=sum((plan.width for plan in plans), Fraction(0)),
+        mechanism=plans[-1].mechanism,
+        neighbours=unit.neighbours.name,
+        records_per_person=unit.records_per_person,
+        guarantee=guarantee,
+    )

@@ -1,0 +1,70 @@
+"""Records behind a public encoding, and what may be computed from them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+State = TypeVar("State")
+
+# Rows of records as whole numbers. They are carried as float64, which holds integers up to 2**53
+# exactly and lets sums and products run at full speed; Encoding keeps them at 2**44 or less.
+Integers = NDArray[np.float64]
+# The same, in whatever type holds them.
+Rows = NDArray[Any]
+# A limit beyond any number of records.
+EVERY = 2**62
+
+
+class Kernel(Protocol[State]):
+    """A mergeable computation on records: picklable, so that it can travel to them."""
+
+    def zero(self) -> State:
+        """State of no records."""
+        ...
+
+    def partial(self, batch: Integers) -> State:
+        """State of one batch."""
+        ...
+
+    def merge(self, left: State, right: State) -> State:
+        """State of both together; associative and commutative."""
+        ...
+
+
+class Selection(Protocol):
+    """Which records to bring home, and in which form; picklable."""
+
+    def select(self, batch: Integers) -> Rows:
+        """Return the rows of the batch that are wanted, each made from its own record."""
+        ...
+
+
+class Records(Protocol):
+    """Records that can be summed up and selected. Every method may be called again."""
+
+    def reduce(self, kernel: Kernel[State]) -> State:
+        """Run a kernel over all records."""
+        ...
+
+    def collect(self, selection: Selection, limit: int) -> Rows:
+        """Bring home the selected rows, at most ``limit`` of them, in the order they stand in."""
+        ...
+
+
+class Source(Records, Protocol):
+    """Records behind a public encoding."""
+
+    def count(self) -> int:
+        """Return the number of records; forbidden before the charge under add-remove."""
+        ...
+
+    def prepare_sums(self, records: int) -> None:
+        """Load what sums of so many records are worth; above the charge, from a public number."""
+        ...
+
+    def sums(self) -> tuple[int, tuple[int, ...]]:
+        """Return the number of records and the exact sum of each column."""
+        ...
