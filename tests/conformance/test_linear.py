@@ -13,7 +13,7 @@ from kng.core.bodies import Body, Cuboid
 from kng.core.bounds import Bounds
 from kng.core.delta import changes
 from kng.core.design import Design, across, from_zero
-from kng.core.errors import IncompatibleParts
+from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.regions import Region
@@ -208,6 +208,50 @@ def test_an_unbounded_score_on_an_unbounded_domain_is_refused():
         with pytest.raises(IncompatibleParts, match=r"squared.*unbounded.*L1Ball"):
             ask(everything)
     assert measured(LInf(), loss.body(Region.at((F(10**6), F(0)))), "replace-one") == 2 + 2 * 10**6
+
+
+def test_what_would_not_stay_exact_is_refused():
+    design = design_of([TWO_SIDED], TWO_SIDED, True, steps=2**24)
+    with pytest.raises(IncompatibleParts, match="step"):
+        Linear(Pinball(F(1, 2))).over(design, lattice_of(2, 2**40, F(1, 2**38)))
+    loss = Linear(Pinball(F(1, 2))).over(design, lattice_of(2, 2**10, F(1, 2**10)))
+    beyond = Region.between((F(-2), F(0)), (F(0), F(1)))
+    for ask in (loss.body, loss.values):
+        with pytest.raises(IncompatibleParts, match="beyond"):
+            ask(beyond)
+    with pytest.raises(IncompatibleParts, match="over"):
+        _ = Linear(Squared()).dim
+    with pytest.raises(SpecError, match="centred"):
+        Linear(Pinball(F(1, 2))).over(design, Lattice((F(0),) * 2, (F(1),) * 2, (2, 2)))
+    with pytest.raises(SpecError, match="intercept"):
+        Linear(Squared(), intercept=False).over(design)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("p", [Squared(), Pinball(F(3, 4)), Huber(F(1, 2))], ids=lambda p: p.name)
+def test_a_formula_encodes_records_and_finds_its_lattice(p, intercept):
+    bounds = Bounds((F(-1), F(0)), (F(3), F(10)))
+    formula = Linear(p, intercept=intercept)
+    for weighs in ("gradient", "value"):
+        design = formula.encode(bounds, (F(-2), F(5)), weighs)
+        answers = formula.lattice(design, F(4))
+        loss = formula.over(design, answers)
+        assert loss.grid.theta((0,) * loss.dim) == (0,) * loss.dim
+        region = Region.between((F(-4),) * loss.dim, (F(4),) * loss.dim)
+        for body in (loss.body(region), loss.values(region)):
+            assert measured(LInf(), body, "absent") > 0
+        assert (loss.jitter > 0) == (p.name == "pinball")
+    if p.name == "squared":
+        assert formula.lattice(design, None) == design.lattice
+    else:
+        with pytest.raises(IncompatibleParts, match="coef_bound"):
+            formula.lattice(design, None)
+        with pytest.raises(SpecError, match="bounded by 1/256"):
+            formula.lattice(design, F(1, 300))
+    if p.name == "huber":
+        assert formula.encode(bounds, None).half_y == F(1, 2)
+    with pytest.raises(SpecError, match="bounds_y"):
+        formula.encode(bounds, None, "value")
 
 
 # Bodies against records.

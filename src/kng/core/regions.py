@@ -46,6 +46,12 @@ class Region:
         """Whether it lies between two corners."""
         return self.low is not None
 
+    def sides(self) -> list[tuple[Fraction, Fraction]]:
+        """Return the ends of each coordinate of a bounded region."""
+        assert self.low is not None
+        assert self.high is not None
+        return list(zip(self.low, self.high, strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class Grid:

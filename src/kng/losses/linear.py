@@ -97,6 +97,8 @@ class Linear:
             raise SpecError("Linear: coefficients live on a lattice centred on 0 with one step.")
         if self.proportion is None and any(span != ENDS for span in self.records.spans[:-1]):
             raise SpecError(f"Linear reads covariates in steps of 2/{ENDS} of their unit.")
+        if self.proportion is None:
+            self.stepped(ENDS * sum(middle))  # refuses what would not stay exact
 
     def encode(
         self, covariates: Bounds, response: Range | None, weighs: Weighs = "gradient"
@@ -142,6 +144,7 @@ class Linear:
 
     def body(self, region: Region) -> Body:
         """Return what holds the score of any record at any theta of a region."""
+        self._refuse_beyond(region)
         bounded = self._bounded()
         if bounded is not None:
             return product_set(bounded, self._rows())
@@ -160,8 +163,9 @@ class Linear:
         rho >= 0 is largest at an end of |z'theta| <= ||theta||_1 and of y'. As computed y' may
         have been rounded, cut off and shifted, and rho rounded down to a step.
         """
+        self._refuse_beyond(region)
         low, high = self.ends
-        length = _length(region)
+        length = region.length
         if length is None:
             raise IncompatibleParts(
                 f"The value of the {self.pointwise.name} loss of a linear model grows with theta, "
@@ -334,6 +338,17 @@ class Linear:
             ends = ((_ONE, _ONE), *ends)
         return Cuboid(tuple(low for low, _ in ends), tuple(high for _, high in ends))
 
+    def _refuse_beyond(self, region: Region) -> None:
+        """Refuse a domain that reaches beyond the lattice, where whole numbers are not exact."""
+        if self.answers is None or self.proportion is not None or not region.bounded:
+            return
+        room = self.answers.step[0] * (self.answers.last[0] // 2 + 1)
+        if any(max(abs(low), abs(high)) >= room for low, high in region.sides()):
+            raise IncompatibleParts(
+                f"The domain reaches beyond {float(room):g}, where coefficients of this linear "
+                "model are no longer exact. Use a smaller domain, or a lattice made for this one."
+            )
+
     @property
     def _growing(self) -> LinearSpread:
         sides = self.pointwise.sides
@@ -359,7 +374,7 @@ class Linear:
         if scale is None or self.answers is None:
             return value
         rows = self.rows
-        step, sides = self.answers.step[0], zip(*_corners(region), strict=True)
+        step, sides = self.answers.step[0], region.sides()
         reach = ENDS * sum(floor(max(abs(low), abs(high)) / step) for low, high in sides)
         residual = reach + max(map(abs, rows.ends()))
         own = scale / self.design.half_y / rows.unit
@@ -369,18 +384,3 @@ class Linear:
 
 def _between(low: Fraction, high: Fraction, scale: Fraction) -> Interval:
     return Interval(low * scale, high * scale)
-
-
-def _corners(region: Region) -> tuple[Sequence[Fraction], Sequence[Fraction]]:
-    assert region.low is not None
-    assert region.high is not None
-    return region.low, region.high
-
-
-def _length(region: Region) -> Fraction | None:
-    """Return the largest ||theta||_1."""
-    if not region.bounded:
-        return region.length
-    sides = zip(*_corners(region), strict=True)
-    box = sum((max(abs(low), abs(high)) for low, high in sides), _NONE)
-    return box if region.length is None else min(box, region.length)
