@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 from audit.oracle import ADD, RELATIONS, REPLACE, Setting, audit, datasets, sizes
-
 from kng.core.sensitivity import Constant
+
 from kng.losses import GeometricMedian
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L2

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import pytest
 from audit.oracle import ADD, RELATIONS, REPLACE, Setting, audit, datasets, sizes
+from kng.core.sensitivity import Constant
 from samplers.test_huber_draws import plan_of
 
 from kng.core.privacy import PrivacyUnit
-from kng.core.sensitivity import Constant
 from kng.losses import HuberPlane
 from kng.mechanisms import KNG
 

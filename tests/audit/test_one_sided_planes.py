@@ -28,8 +28,8 @@ from audit.oracle import (
 from audit.planes import Plane, released_law
 from audit.test_planes import search
 from flint import ctx
-
 from kng.core.sensitivity import Constant
+
 from kng.losses import QuantilePlane
 
 BOXES = {

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 
 import pytest
+from kng.core.protocols import Ledger as LedgerProtocol
 
 from kng.core.errors import (
     BudgetError,
@@ -18,7 +19,6 @@ from kng.core.errors import (
     SpecTypeError,
 )
 from kng.core.privacy import Guarantee
-from kng.core.protocols import Ledger as LedgerProtocol
 from kng.ledger import Ledger, State
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from kng.losses.geometric_median import STEPS, UNIT, Distances
 
 

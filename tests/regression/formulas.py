@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from regression.setting import ADD, REPLACE, Array
 
-from kng.core.capabilities import AffineField
+from kng.core.quadratic import AffineGradient
 
 
 def widths(theta: Array, *, intercept: bool, relation: str) -> Array:
@@ -52,7 +52,7 @@ def length(rows: Array, norm: str) -> Array:
 class Score:
     """||(A theta + ridge theta - b) / Delta(theta)||_K, with the constant Delta of a ball."""
 
-    field: AffineField
+    field: AffineGradient
     ridge: float
     norm: str
     intercept: bool = False

@@ -1,4 +1,4 @@
-"""Problem problems in standardised units, and bulk draws from their samplers."""
+"""Regression problems in standardised units, and bulk draws from their samplers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 from kng.bases import HeavyTailed
 from kng.core.bits import SeededBits
 from kng.core.bounds import Bounds
-from kng.core.capabilities import AffineField
 from kng.core.design import Design
 from kng.core.encoding import Encoding
 from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
+from kng.core.quadratic import AffineGradient
 from kng.domains import L1Ball, Whole
-from kng.losses import LeastSquares
+from kng.losses import Linear, Squared
+from kng.losses.pointwise.function import Pointwise
 from kng.norms import L1, L2, CoordinateSup, LInf
 from kng.samplers.real import affine, gaussian
 
@@ -25,6 +26,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 REPLACE, ADD = ReplaceOne.name, AddRemove.name
 RELATIONS = (REPLACE, ADD)
+SQUARED = Squared()
 NORMS = {"coordinate": CoordinateSup(), "linf": LInf(), "l2": L2(), "l1": L1()}
 
 
@@ -54,6 +56,12 @@ def relation_of(name: str, n: int) -> Neighbours:
     return ReplaceOne(max(n, 1)) if name == REPLACE else AddRemove()
 
 
+def linear(shape: Design, pointwise: Pointwise = SQUARED) -> Linear:
+    """Return a linear model of these records; squares live on the design's lattice."""
+    answers = shape.lattice if pointwise == SQUARED else None
+    return Linear(pointwise, intercept=shape.intercept).over(shape, answers)
+
+
 def problem(
     dim: int,
     *,
@@ -63,7 +71,7 @@ def problem(
     intercept: bool = False,
     relation: str = REPLACE,
     people: int = 1,
-    loss: Any = None,
+    pointwise: Pointwise = SQUARED,
     domain: Any = None,
     steps: int = 2**16,
     unit: int = 1,
@@ -71,18 +79,23 @@ def problem(
     low: Fraction | int = -1,
     low_y: Fraction | int = -1,
 ) -> Problem:
-    """Return a regression problem; ``radius`` asks for the ball, otherwise the whole space."""
+    """Return a regression problem; ``radius`` asks for the ball, otherwise the whole space.
+
+    ``pointwise`` is a function of the residuals, squares by default; Huber's threshold is 1.
+    """
     if domain is None:
         domain = (
             Whole(dim, base=HeavyTailed(freedom))
             if radius is None
             else L1Ball(Fraction(radius), dim=dim)
         )
+    shape = design(dim, intercept=intercept, steps=steps, unit=unit, low=low, low_y=low_y)
     return Problem(
-        loss or LeastSquares(),
+        linear(shape, pointwise),
         norm or CoordinateSup(),
         domain,
-        design(dim, intercept=intercept, steps=steps, unit=unit, low=low, low_y=low_y),
+        shape.records,
+        shape.lattice,
         PrivacyUnit(relation_of(relation, n), people),
     )
 
@@ -92,14 +105,14 @@ def with_ones(X: Array, intercept: bool) -> Array:
     return np.column_stack([np.ones(len(X)), X]) if intercept else X
 
 
-def field_of(Z: Array, y: Array) -> AffineField:
+def field_of(Z: Array, y: Array) -> AffineGradient:
     """Return A and b by plain products."""
-    return AffineField(Z.T @ Z, Z.T @ y)
+    return AffineGradient(Z.T @ Z, Z.T @ y)
 
 
-def accepted(plan: DensityPlan, field: AffineField, wanted: int, seed: int) -> Array:
+def accepted(plan: DensityPlan, field: AffineGradient, wanted: int, seed: int) -> Array:
     """Return accepted proposals in bulk: all of a batch and not only its first."""
-    best = affine.best if plan.score == "gradient" else gaussian.best
+    best = affine.best if plan.weighs == "gradient" else gaussian.best
     return accepted_from(best(plan, field), wanted, seed)
 
 

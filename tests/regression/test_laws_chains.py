@@ -32,8 +32,8 @@ from regression.quadrature import (
 from regression.setting import ADD, NORMS, REPLACE, Array, accepted, field_of, problem, with_ones
 
 from kng.core.bits import SeededBits
-from kng.core.capabilities import AffineField
 from kng.core.plan import DensityPlan
+from kng.core.quadratic import AffineGradient
 from kng.mechanisms import KNG, Exponential
 from kng.samplers.chains.hit_and_run import HitAndRun, _Chart, _direction
 from kng.samplers.chains.metropolis import Metropolis
@@ -62,7 +62,7 @@ EPSILON = 4
 N = 24
 
 
-def build(name: str) -> tuple[DensityPlan, AffineField, Array, Array]:
+def build(name: str) -> tuple[DensityPlan, AffineGradient, Array, Array]:
     d, mechanism, norm, radius, relation, intercept = CASES[name]
     Z, y = records(N, d, intercept)
     regression = problem(

@@ -16,7 +16,7 @@ from regression.setting import Array, accepted, field_of, problem, with_ones
 
 from kng.core.bits import SeededBits
 from kng.mechanisms import Exponential
-from kng.samplers.real.gaussian import Gaussian
+from kng.samplers.real.gaussian import coefficients
 
 
 def line(n: int, d: int, size: float = 0.6) -> tuple[Array, Array]:
@@ -65,7 +65,7 @@ def test_exponential_draw_keeps_the_law() -> None:
     X, y = line(60, 1, 0.9)
     plan = Exponential().plan(problem(1, n=60, radius=Fraction(1, 2)), Fraction(4))
     bits = SeededBits(22)
-    drawn = np.array([Gaussian().draw(plan, field_of(X, y), bits) for _ in range(2500)])
+    drawn = np.array([coefficients(plan, field_of(X, y), bits) for _ in range(2500)])
 
     def log_density(square: Array) -> tuple[Array, Array]:
         theta = square / 2

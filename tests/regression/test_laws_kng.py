@@ -40,10 +40,10 @@ from regression.setting import (
 
 from kng import LinearRegression
 from kng.core.bits import SeededBits
-from kng.core.capabilities import AffineField
 from kng.core.plan import DensityPlan
+from kng.core.quadratic import AffineGradient
 from kng.mechanisms import KNG
-from kng.samplers.real.affine import Affine
+from kng.samplers.real.affine import coefficients
 from kng.samplers.real.envelopes.linear_programs import Sup
 from kng.samplers.real.envelopes.long_theta import LongTheta
 from kng.samplers.real.envelopes.projective import Frame, Proposals
@@ -127,7 +127,7 @@ class Case:
         extra += f"-t{self.freedom}" * (self.freedom != 3)
         return f"d{self.d}{extra}-{self.data.__name__}-{self.norm}-{where}-{self.relation}"
 
-    def build(self) -> tuple[DensityPlan, AffineField]:
+    def build(self) -> tuple[DensityPlan, AffineGradient]:
         X, y = self.data(np.random.default_rng(7), self.d - self.intercept)
         field = field_of(with_ones(X, self.intercept), y)
         regression = problem(
@@ -295,7 +295,7 @@ def test_draw_keeps_the_law(case: Case, draws: int) -> None:
     """One draw at a time: the first accepted of a batch, as a release takes it."""
     plan, field = case.build()
     bits = SeededBits(13)
-    drawn = np.array([Affine().draw(plan, field, bits) for _ in range(draws)])
+    drawn = np.array([coefficients(plan, field, bits) for _ in range(draws)])
     verdict(case.p_values(drawn, case.law((3, 3), draws=2000)))
 
 
@@ -322,7 +322,7 @@ def test_much_data_and_columns_nearly_alike_lose_nothing_to_rounding(epsilon: in
         y = np.clip(X @ rng.normal(size=3), -1, 1) if seed % 2 else np.sign(X[:, 0])
         plan = KNG().plan(problem(3, n=10**7), Fraction(epsilon))
         few = field_of(X, y)
-        frame = Frame.of(plan, AffineField(5e5 * few.matrix, 5e5 * few.vector))
+        frame = Frame.of(plan, AffineGradient(5e5 * few.matrix, 5e5 * few.vector))
         _, log_accept = Proposals.best(frame).batch(SeededBits(1), 2**12)
         assert log_accept.max() < 1e-8
 

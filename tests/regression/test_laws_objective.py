@@ -22,9 +22,8 @@ from regression.surface import surface, surface_counts
 
 from kng.bases import Uniform
 from kng.core.bits import SeededBits
-from kng.core.capabilities import AffineField
 from kng.core.perturbed import PerturbedPlan
-from kng.core.quadratic import Quadratic
+from kng.core.quadratic import AffineGradient, Quadratic
 from kng.data import open_regression
 from kng.domains import Whole
 from kng.losses import Huber
@@ -163,7 +162,7 @@ class Plain:
         within = np.abs(residual) <= reach
         inlier = self.Z[within]
         vector = self.y[within] @ inlier / reach - np.sign(residual[~within]) @ self.Z[~within]
-        return AffineField(inlier.T @ inlier / reach, vector).piece(theta, width)
+        return AffineGradient(inlier.T @ inlier / reach, vector).piece(theta, width)
 
 
 def outliers(n: int, d: int) -> tuple[Array, Array]:
@@ -196,7 +195,7 @@ def test_objective_perturbation_of_huber(name: str) -> None:
         norm=NORMS[norm],
         radius=radius,
         relation=relation,
-        loss=Huber(),
+        pointwise=Huber(1),
         domain=domain,
         unit=8,
     )
@@ -217,12 +216,10 @@ def test_huber_draws_from_records_have_the_law() -> None:
     """The production field, read from records, in a smaller run."""
     X, y = outliers(40, 1)
     regression = problem(
-        1, n=40, norm=NORMS["linf"], loss=Huber(), domain=Whole(1, base=Uniform()), unit=8
+        1, n=40, norm=NORMS["linf"], pointwise=Huber(1), domain=Whole(1, base=Uniform()), unit=8
     )
     plan = ObjectivePerturbation(Fraction(1, 2)).plan(regression, Fraction(1))
-    records = regression.design.records
-    source = open_regression(X, y, records)
-    field = Huber().read_smooth(source, regression.design, regression.unit.neighbours)
+    [field] = plan.read(open_regression(X, y, regression.records), [plan])
     draws = drawn(plan, field, 33, 2500)
     found = judge(
         draws,
@@ -239,7 +236,7 @@ def test_a_law_without_the_determinant_is_rejected() -> None:
     """The Jacobian is what objective perturbation has beyond KNG, and it shows."""
     X, y = outliers(4, 1)
     regression = problem(
-        1, n=4, norm=NORMS["linf"], loss=Huber(), domain=Whole(1, base=Uniform()), unit=8
+        1, n=4, norm=NORMS["linf"], pointwise=Huber(1), domain=Whole(1, base=Uniform()), unit=8
     )
     plan = ObjectivePerturbation(Fraction(1, 2)).plan(regression, Fraction(2))
     draws = drawn(plan, Plain(X, y), 34, 3000)
