@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 
 from audit.oracle import (
     ADD,
@@ -16,13 +15,15 @@ from audit.oracle import (
     datasets,
     encoding,
     sizes,
+    unit_of,
 )
 
+from kng.core.delta import changes
 from kng.core.parts import Norm, Point
-from kng.core.privacy import AddRemove, ReplaceOne
-from kng.losses import Pinball, Squared
+from kng.losses import Location, Pinball, Squared
+from kng.losses.location_sum import LocationSum
 from kng.mechanisms import KNG, Exponential
-from kng.norms import L1, LInf, WeightedSup
+from kng.norms import L1, CoordinateSup, LInf
 
 # --- weighed lattices ----------------------------------------------------------------------------
 
@@ -30,12 +31,14 @@ from kng.norms import L1, LInf, WeightedSup
 FULL = (4,), (0, 1, 2, 3, 4)
 WIDE = (40,), (-3, 1, 2, 39, 45)
 
+MEAN = Location(Squared())
 QUANTILES = ("0.1", "0.5", "0.9", "0.99")
+QUANTILE = {q: Location(Pinball(q)) for q in QUANTILES}
 PROBLEMS = {
-    **{f"kng-pinball-{q}": (KNG(), Pinball(Fraction(q))) for q in QUANTILES},
-    **{f"exponential-pinball-{q}": (Exponential(), Pinball(Fraction(q))) for q in QUANTILES},
-    "kng-squared": (KNG(), Squared()),
-    "exponential-squared": (Exponential(), Squared()),
+    **{f"kng-pinball-{q}": (KNG(), QUANTILE[q]) for q in QUANTILES},
+    **{f"exponential-pinball-{q}": (Exponential(), QUANTILE[q]) for q in QUANTILES},
+    "kng-squared": (KNG(), MEAN),
+    "exponential-squared": (Exponential(), MEAN),
 }
 
 # Share of epsilon = 1 that the worst pair of the wide universe must use; measured, rounded down.
@@ -76,11 +79,10 @@ PLANE = (2, 3), ((-1, -5), (0, 3), (2, 0), (1, 1), (9, 9))
 
 def norms(last: Point, relation: str) -> dict[str, Norm]:
     """Return the norms that have an exact noise, for records of 0 .. last."""
-    neighbours = ReplaceOne(1) if relation == REPLACE else AddRemove()
-    widths = Squared().sum_widths(encoding(last), neighbours)
-    weights = tuple(range(1, len(widths) + 1))
+    unit, sums = unit_of(relation, 1), LocationSum(encoding(last))
+    weights = tuple(range(1, len(sums.steps(unit)) + 1))
     return {
-        "weighted-sup": WeightedSup(widths),
+        "weighted-sup": CoordinateSup().at(changes(sums.body(unit), unit)),
         "linf": LInf(),
         "l1": L1(),
         "l1-weighted": L1(weights),

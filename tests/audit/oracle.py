@@ -30,26 +30,27 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, product
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 
 import numpy as np
 from flint import arb, ctx, fmpq
-from kng.core.protocols import CurvedLoss, PlaneLoss
 
 from kng.bases import Uniform
 from kng.core.bounds import Bounds
 from kng.core.certificate import Certificate
+from kng.core.delta import Delta
 from kng.core.encoding import Encoding
 from kng.core.parts import Norm, Point
 from kng.core.plan import DensityPlan, NoisePlan
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.records import Source
+from kng.core.regions import Region
 from kng.core.smoothing import Smoothing
 from kng.corridor import certified
 from kng.data import open_source
-from kng.domains import LatticeBox, Whole
+from kng.domains import Box, Whole
 from kng.norms import LInf
 from kng.samplers.exact import noise as noise_module
 from kng.samplers.exact.line import envelope_of
@@ -74,9 +75,15 @@ def encoding(last: Point) -> Encoding:
     return Encoding(bounds, (Fraction(1),) * len(last), (0,) * len(last))
 
 
+def unit_of(relation: str, n: int, records_per_person: int = 1) -> PrivacyUnit:
+    """Return who is protected in n records (n matters under replace-one only)."""
+    neighbours: Neighbours = ReplaceOne(max(n, 1)) if relation == REPLACE else AddRemove()
+    return PrivacyUnit(neighbours, records_per_person)
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One mechanism on one loss, with everything public that its plan needs."""
+    """One mechanism on one loss of columns, with everything public that its plan needs."""
 
     loss: Any
     mechanism: Any
@@ -92,13 +99,15 @@ class Setting:
         return (0,) * len(self.last)
 
     def problem(self, n: int, domain: Any = None) -> Problem:
-        """Return the problem for n records (n matters under replace-one only)."""
-        neighbours: Neighbours = ReplaceOne(n) if self.relation == REPLACE else AddRemove()
+        """Return the problem for n records."""
         records = encoding(self.last)
-        lattice = records.lattice
-        unit = PrivacyUnit(neighbours, self.records_per_person)
         return Problem(
-            self.loss, self.norm, domain or LatticeBox.of(lattice), records, lattice, unit
+            self.loss.over(records),
+            self.norm,
+            domain or Box.of(records.lattice),
+            records,
+            records.lattice,
+            unit_of(self.relation, n, self.records_per_person),
         )
 
     def plan(self, n: int) -> DensityPlan:
@@ -109,8 +118,7 @@ class Setting:
 
     def noise_plan(self, n: int) -> NoisePlan:
         """Return the certified plan of additive noise on the sum."""
-        columns = len(self.last) + (self.relation == ADD)  # a private count joins the sums
-        problem = self.problem(n, Whole(columns, base=Uniform()))
+        problem = self.problem(n, Whole(len(self.last), base=Uniform()))
         plan = certified(self.mechanism.plan(problem, self.epsilon))
         assert isinstance(plan, NoisePlan)
         return plan
@@ -181,11 +189,9 @@ def source_of(dataset: Dataset, records: Encoding) -> Source:
     return open_source(array, records)
 
 
-def field_of(plan: DensityPlan, dataset: Dataset) -> Any:
+def field_of(plan: DensityPlan | NoisePlan, dataset: Dataset) -> Any:
     """Return the field that production would draw from."""
-    source, loss = source_of(dataset, plan.problem.records), plan.problem.loss
-    read = loss.read_gradient if plan.score == "gradient" else loss.read_value
-    return read(source, [plan])[0]
+    return plan.read(source_of(dataset, plan.problem.records), [plan])[0]
 
 
 def points(plan: DensityPlan) -> Iterator[Point]:
@@ -197,13 +203,7 @@ def points(plan: DensityPlan) -> Iterator[Point]:
 def exponents(plan: DensityPlan, dataset: Dataset) -> list[Fraction]:
     """Return gamma at every lattice point, exactly, from the production field and plan."""
     scores = field_of(plan, dataset)
-    # Fields of a location score a number; other fields score a point, also in one coordinate.
-    loss = plan.problem.loss
-    on_a_line = plan.domain.dim == 1 and not isinstance(loss, PlaneLoss | CurvedLoss)
-    return [
-        plan.exponent(theta, scores.score(theta[0] if on_a_line else theta))
-        for theta in points(plan)
-    ]
+    return [plan.exponent(theta, scores.score(theta)) for theta in points(plan)]
 
 
 def pmf(gammas: Sequence[Fraction]) -> list[arb]:
@@ -494,10 +494,7 @@ def audit_noise(setting: Setting, universe: tuple[Dataset, ...]) -> tuple[Fracti
     laws = {n: noise_law(plan) for n, plan in plans.items()}
     assert len(set(laws.values())) == 1, "the noise depends on the number of records"
     law = next(iter(laws.values()))
-    sums = {
-        d: setting.loss.read_sum(source_of(d, encoding(setting.last)), plans[len(d)])
-        for d in universe
-    }
+    sums = {d: field_of(plans[len(d)], d).total for d in universe}
     shifts = {
         tuple(y - x for x, y in zip(sums[a], sums[b], strict=True))
         for a, b in pairs(universe, setting.relation, setting.records_per_person)
@@ -517,19 +514,27 @@ class Rescaled:
 
     def plan(self, problem: Problem, epsilon: Fraction) -> DensityPlan | NoisePlan:
         """Return the base mechanism's plan with the wrong sensitivity."""
-        plan = self.base.plan(problem, epsilon)
-        if isinstance(plan, NoisePlan):
-            return replace(plan, sensitivity=plan.sensitivity * self.factor)
-        return replace(plan, sensitivity=_Times(plan.sensitivity, self.factor))
+        return rescaled(self.base.plan(problem, epsilon), self.factor)
+
+
+P = TypeVar("P", DensityPlan, NoisePlan)
+
+
+def rescaled(plan: P, factor: Fraction) -> P:
+    """Return a plan with its Delta multiplied, at every theta."""
+    if isinstance(plan, NoisePlan):
+        return replace(plan, sensitivity=factor * plan.sensitivity)
+    steady = None if plan.steady is None else factor * plan.steady
+    wrong = _Times(plan.delta.norm, plan.delta.unit, plan.delta.body, plan.delta.least, factor)
+    return replace(plan, delta=wrong, steady=steady)
 
 
 @dataclass(frozen=True, slots=True)
-class _Times:
-    base: Any
+class _Times(Delta):
     factor: Fraction
 
-    def at(self, theta: Point) -> Fraction:
-        return self.factor * self.base.at(theta)
+    def over(self, region: Region) -> Fraction:
+        return self.factor * Delta.over(self, region)
 
-    def over(self, first: Point, last: Point) -> Fraction:
-        return self.factor * self.base.over(first, last)
+    def under(self, region: Region) -> Fraction:
+        return self.factor * Delta.under(self, region)

@@ -1,36 +1,61 @@
-"""Quantile planes on tiny lattices: the plans that `QuantileRegressor` would draw from.
+"""Planes on tiny lattices: the plans that `QuantileRegressor` and `HuberRegressor` would draw from.
 
-The estimator chooses loss, norm, domains and shares; only its lattice of coefficients is replaced
+The estimators choose loss, norm, domains and shares; only their lattice of coefficients is replaced
 by one that can be enumerated. Records are whole numbers x_1, ..., x_p, y within -8 .. 8 unless a
 plane has other boxes, which the production door standardises; a universe also holds some beyond, to
 be clipped.
 
-    Plane         what is asked; stands where `audit.oracle` wants a setting
+    Plane         quantile planes; stands where `audit.oracle` wants a setting
+    HuberPlane    planes of Huber's loss; the same
     UNIVERSES     record values, by columns
     joint_laws    law of several quantiles released one after the other
     released_law  law of the whole released point: attempts, beta and fallback
+    stating       let losses state another Delta: the usual fault
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
-from audit.oracle import REPLACE, Dataset, Record, ball, exponents, field_of, points
+import pytest
+from audit.oracle import (
+    Dataset,
+    Record,
+    ball,
+    exponents,
+    field_of,
+    points,
+    rescaled,
+    unit_of,
+)
 from flint import arb
 from samplers.envelopes import envelope_of
 
 import kng
+from kng.core.delta import Delta
+from kng.core.design import Design
 from kng.core.lattice import Lattice
 from kng.core.parts import Point
 from kng.core.plan import DensityPlan
-from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.core.problem import Problem
+from kng.core.regions import Region
 from kng.corridor import certified
+from kng.domains import Box
 from kng.estimators.public_facts import Columns
+from kng.losses import Huber, Linear
+from kng.mechanisms import KNG, Exponential
+from kng.norms import LInf
 
 END = 8
+
+
+def tiny(design: Design, bound: Fraction, reach: int) -> Lattice:
+    """Return coefficients -bound, ..., bound with ``reach`` points on each side of 0."""
+    d = design.dim
+    return Lattice((-bound,) * d, (bound / reach,) * d, (2 * reach,) * d)
 
 
 @dataclass(frozen=True)
@@ -74,10 +99,8 @@ class Plane:
             norm=self.norm,
         )
         design = model._design(Columns(self.columns))
-        d, step = design.dim, self.bound / self.reach
-        lattice = Lattice((-self.bound,) * d, (step,) * d, (2 * self.reach,) * d)
-        neighbours = ReplaceOne(n) if self.relation == REPLACE else AddRemove()
-        unit = PrivacyUnit(neighbours, self.records_per_person)
+        lattice = tiny(design, self.bound, self.reach)
+        unit = unit_of(self.relation, n, self.records_per_person)
         taus = [Fraction(q) for q in self.quantiles]
         made = model._stepwise(design, lattice, unit, taus, self.epsilon / len(taus))
         plans = [certified(plan) for plan in made]
@@ -88,6 +111,50 @@ class Plane:
         """Return the plan of the only quantile."""
         (plan,) = self.plans(n)
         return plan
+
+
+@dataclass(frozen=True)
+class HuberPlane:
+    """One plane of Huber's loss; bounds of coefficients are in thresholds."""
+
+    relation: str
+    columns: int = 1
+    intercept: bool = True
+    mechanism: str = "exponential"
+    epsilon: Fraction = Fraction(1)
+    threshold: Fraction = Fraction(2)
+    reach: int = 3
+    bound: Fraction = Fraction(4)
+    records_per_person: int = 1
+    end: int = END  # of covariates and response
+    factor: Fraction = Fraction(1)  # what Delta is multiplied by: 1 where nothing is wrong
+
+    @property
+    def first(self) -> Record:
+        """The least record."""
+        return (-self.end,) * (self.columns + 1)
+
+    @property
+    def last(self) -> Record:
+        """The greatest record."""
+        return (self.end,) * (self.columns + 1)
+
+    def plan(self, n: int) -> DensityPlan:
+        """Return production's plan for n records, on coefficients -bound, ..., bound."""
+        model: Any = kng.HuberRegressor(
+            threshold=self.threshold,
+            bounds_X=(-self.end, self.end),
+            bounds_y=(-self.end, self.end),
+            fit_intercept=self.intercept,
+            mechanism=self.mechanism,
+        )
+        design = model._design(Columns(self.columns))
+        answers = tiny(design, self.bound, self.reach)
+        loss = Linear(Huber(design.half_y), intercept=self.intercept).over(design, answers)
+        unit = unit_of(self.relation, n, self.records_per_person)
+        problem = Problem(loss, LInf(), Box.of(answers), design.records, answers, unit)
+        weigh = KNG() if self.mechanism == "kng" else Exponential()
+        return rescaled(certified(weigh.plan(problem, self.epsilon)), self.factor)
 
 
 # Corners, both sides of every plane, records on planes of the lattice (ties), one to be clipped.
@@ -138,3 +205,13 @@ def released_law(plan: DensityPlan, dataset: Dataset) -> list[arb]:
         (1 - beta) * (h / accepted * (1 - none) + none * spare[k]) + beta * spare[k]
         for k, h in hits.items()
     ]
+
+
+def stating(monkeypatch: pytest.MonkeyPatch, delta: Callable[[Linear], Fraction]) -> None:
+    """Let linear losses state another Delta than theirs, the same at every theta."""
+
+    def stated(self: Delta, region: Region) -> Fraction:
+        return delta(cast("Any", self.body).__self__)
+
+    monkeypatch.setattr(Delta, "over", stated)
+    monkeypatch.setattr(Delta, "under", stated)

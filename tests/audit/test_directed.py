@@ -10,23 +10,23 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from audit.cases import search
+from audit.cases import MEAN, QUANTILE, search
 from audit.oracle import REPLACE, Setting
 
-from kng.losses import Pinball, Squared
+from kng.losses import Location
 from kng.mechanisms import KNG, Exponential
 
 
 @pytest.mark.parametrize(
     ("loss", "mechanism", "n", "lattices", "floor"),
     [
-        (Pinball(Fraction("0.9")), KNG(), 10, (20, 60), "0.95"),
-        (Pinball(Fraction("0.1")), KNG(), 10, (60,), "0.95"),
-        (Pinball(Fraction("0.5")), KNG(), 10, (60,), "0.95"),
-        (Pinball(Fraction("0.99")), KNG(), 100, (60,), "0.84"),
-        (Squared(), KNG(), 10, (60,), "0.80"),
-        (Squared(), Exponential(), 10, (60,), "0.73"),
-        (Pinball(Fraction("0.9")), Exponential(), 10, (60,), "0.44"),
+        (QUANTILE["0.9"], KNG(), 10, (20, 60), "0.95"),
+        (QUANTILE["0.1"], KNG(), 10, (60,), "0.95"),
+        (QUANTILE["0.5"], KNG(), 10, (60,), "0.95"),
+        (QUANTILE["0.99"], KNG(), 100, (60,), "0.84"),
+        (MEAN, KNG(), 10, (60,), "0.80"),
+        (MEAN, Exponential(), 10, (60,), "0.73"),
+        (QUANTILE["0.9"], Exponential(), 10, (60,), "0.44"),
     ],
     ids=[
         "kng-pinball-0.9",
@@ -39,7 +39,7 @@ from kng.mechanisms import KNG, Exponential
     ],
 )
 def test_directed_search_comes_close_to_epsilon_and_stays_below(
-    loss: Pinball | Squared,
+    loss: Location,
     mechanism: KNG | Exponential,
     n: int,
     lattices: tuple[int, ...],

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from audit.oracle import ADD, RELATIONS, REPLACE, Setting, audit, datasets, sizes
-from kng.core.sensitivity import Constant
+from audit.oracle import ADD, RELATIONS, REPLACE, Rescaled, Setting, audit, datasets, sizes
 
-from kng.losses import GeometricMedian
+from kng.losses import Distance
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L2
 
@@ -38,13 +36,9 @@ def verdict_of(
     factor: Fraction = Fraction(1),
 ):
     last, values = UNIVERSES[universe]
-    setting = Setting(GeometricMedian(), mechanism, relation, Fraction(epsilon), last, people, L2())
-
-    def plan_of(n: int):
-        plan = setting.plan(n)
-        return replace(plan, sensitivity=Constant(factor * plan.sensitivity.at(last)))
-
-    return audit(setting, datasets(values, sizes(relation, 3)), plan_of=plan_of)
+    scaled = Rescaled(mechanism, factor)
+    setting = Setting(Distance(), scaled, relation, Fraction(epsilon), last, people, L2())
+    return audit(setting, datasets(values, sizes(relation, 3)))
 
 
 @pytest.mark.parametrize("people", [1, 2])

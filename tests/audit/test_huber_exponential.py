@@ -9,7 +9,7 @@ constant and in the record map, and must be seen.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -29,69 +29,11 @@ from audit.oracle import (
     pairs,
     sizes,
 )
-from audit.planes import UNIVERSES, released_law
+from audit.planes import END, UNIVERSES, HuberPlane, released_law
 from flint import ctx
-from kng.core.sensitivity import Constant
 
-import kng
-from kng.core.lattice import Lattice
-from kng.core.plan import DensityPlan
-from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
-from kng.core.problem import Problem
-from kng.corridor import certified
-from kng.domains import LatticeBox
-from kng.estimators.public_facts import Columns
-from kng.losses import HuberPlane, huber_plane
-from kng.mechanisms import Exponential
-from kng.norms import LInf
-
-END = 8
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What is asked; stands where `audit.oracle` wants a setting. Bounds are in thresholds."""
-
-    relation: str
-    columns: int = 1
-    intercept: bool = True
-    epsilon: Fraction = Fraction(1)
-    threshold: Fraction = Fraction(2)
-    reach: int = 3
-    bound: Fraction = Fraction(4)
-    records_per_person: int = 1
-    factor: Fraction = Fraction(1)
-
-    @property
-    def first(self) -> Record:
-        """The least record."""
-        return (-END,) * (self.columns + 1)
-
-    @property
-    def last(self) -> Record:
-        """The greatest record."""
-        return (END,) * (self.columns + 1)
-
-    def plan(self, n: int) -> DensityPlan:
-        """Return production's plan for n records, on coefficients -bound, ..., bound."""
-        model: Any = kng.HuberRegressor(
-            threshold=self.threshold,
-            bounds_X=(-END, END),
-            bounds_y=(-END, END),
-            fit_intercept=self.intercept,
-            mechanism="exponential",
-        )
-        design = model._design(Columns(self.columns))
-        d, step = design.dim, self.bound / self.reach
-        lattice = Lattice((-self.bound,) * d, (step,) * d, (2 * self.reach,) * d)
-        neighbours = ReplaceOne(n) if self.relation == REPLACE else AddRemove()
-        unit = PrivacyUnit(neighbours, self.records_per_person)
-        box = LatticeBox((-self.reach,) * d, (self.reach,) * d)
-        problem = Problem(HuberPlane(design), LInf(), box, design.records, lattice, unit)
-        plan = certified(Exponential().plan(problem, self.epsilon))
-        assert isinstance(plan, DensityPlan)
-        return replace(plan, sensitivity=Constant(self.factor * plan.sensitivity.at((0,))))
-
+from kng.losses.fields.huber_records import HuberRows
+from kng.losses.kernels.linear_rows import LinearRows
 
 # columns, intercept, lattice points on each side of 0
 SHAPES = {"d1": (1, False, 20), "d1+1": (1, True, 3), "d2": (2, False, 3)}
@@ -107,12 +49,12 @@ FLOORS = {
 }
 
 
-def setting_of(shape: str, relation: str, **changes: Any) -> Setting:
+def setting_of(shape: str, relation: str, **changes: Any) -> HuberPlane:
     columns, intercept, reach = SHAPES[shape]
-    return replace(Setting(relation, columns, intercept, reach=reach), **changes)
+    return replace(HuberPlane(relation, columns, intercept, reach=reach), **changes)
 
 
-def universe(setting: Setting, most: int = 3) -> tuple[Dataset, ...]:
+def universe(setting: HuberPlane, most: int = 3) -> tuple[Dataset, ...]:
     return datasets(UNIVERSES[setting.columns], sizes(setting.relation, most))
 
 
@@ -145,7 +87,7 @@ def test_other_public_numbers_change_nothing(relation, changes):
 # --- directed search -----------------------------------------------------------------------------
 
 
-def search(setting: Setting, n: int, seeds: range):
+def search(setting: HuberPlane, n: int, seeds: range):
     """Return the worst pair of a few climbs from random neighbours."""
     found = []
     for seed in seeds:
@@ -198,15 +140,10 @@ def test_half_the_constant_is_caught(shape):
 
 def test_a_constant_without_the_response_is_caught(monkeypatch):
     """R - 1/2 in place of R + Y - 1/2, in a box as large as the bounds of y."""
-    monkeypatch.setattr(huber_plane.HuberRows, "largest", _without_response)
+    monkeypatch.setattr(LinearRows, "ends", lambda self: (0, 0))
     setting = setting_of("d1+1", REPLACE, bound=Fraction(1))
     verdict = audit(setting, universe(setting))
     assert verdict.broken or verdict.spread > 1, verdict
-
-
-def _without_response(self, domain):
-    sides = zip(domain.first, domain.last, strict=True)
-    return huber_plane.ENDS * sum(max(abs(a), abs(b)) for a, b in sides)
 
 
 def test_a_response_that_is_not_clipped_is_caught(monkeypatch):
@@ -220,6 +157,6 @@ def test_a_response_that_is_not_clipped_is_caught(monkeypatch):
         largest = np.abs(whole).max(initial=0.0)
         return np.rint(np.where(np.abs(whole) < 0.99 * largest, whole, 4 * whole))
 
-    monkeypatch.setattr(huber_plane.HuberRows, "responses", beyond)
+    monkeypatch.setattr(HuberRows, "responses", beyond)
     verdict = audit(setting, universe(setting), plan_of=plans.__getitem__)
     assert verdict.broken or verdict.spread > 1, verdict

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from audit.oracle import ADD, RELATIONS, REPLACE, Setting, audit, datasets, sizes
-from kng.core.sensitivity import Constant
-from samplers.test_huber_draws import plan_of
+from audit.oracle import ADD, RELATIONS, REPLACE, Verdict, audit, datasets, sizes
+from audit.planes import HuberPlane
 
-from kng.core.privacy import PrivacyUnit
-from kng.losses import HuberPlane
-from kng.mechanisms import KNG
-
-# Covariates and a response, some far outside; the threshold is 1/2.
+# Covariates and a response, some far outside.
 RECORDS = ((-1, 0), (1, 0), (-1, 10**9), (1, -(10**9)), (0, 1))
+PLANE = {"mechanism": "kng", "threshold": Fraction(1, 2), "end": 1, "reach": 4}
 
 
-def verdict_of(relation: str, epsilon: int = 1, people: int = 1, factor: Fraction = Fraction(1)):
-    setting = Setting(HuberPlane, KNG(), relation, Fraction(epsilon), (0, 0), people)
-
-    def plan(n: int):
-        plan = plan_of(2, 4, epsilon=epsilon, adding=relation == ADD, records=n)
-        unit = PrivacyUnit(plan.problem.unit.neighbours, people)
-        delta = Constant(factor * plan.sensitivity.at((0, 0)))
-        return replace(plan, problem=replace(plan.problem, unit=unit), sensitivity=delta)
-
-    return audit(setting, datasets(RECORDS, sizes(relation, 3)), plan_of=plan)
+def verdict_of(
+    relation: str, epsilon: int = 1, people: int = 1, factor: Fraction = Fraction(1)
+) -> Verdict:
+    setting = HuberPlane(
+        relation, epsilon=Fraction(epsilon), records_per_person=people, factor=factor, **PLANE
+    )
+    return audit(setting, datasets(RECORDS, sizes(relation, 3)))
 
 
 @pytest.mark.parametrize("people", [1, 2])

@@ -18,7 +18,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audit.cases import FLOORS, LINE, PLANE, PROBLEMS, WIDE, norms, search, start, universe_of
+from audit.cases import (
+    FLOORS,
+    LINE,
+    MEAN,
+    PLANE,
+    PROBLEMS,
+    QUANTILE,
+    WIDE,
+    norms,
+    search,
+    start,
+    universe_of,
+)
 from audit.oracle import (
     ADD,
     PRECISION,
@@ -39,18 +51,19 @@ from audit.oracle import (
     sizes,
 )
 from flint import ctx
-from kng.core.protocols import Sensitivity
-from kng.core.sensitivity import Constant
 
+from kng.core.bodies import Body, Cuboid, Spread
 from kng.core.encoding import Encoding
-from kng.core.parts import Norm, Point
+from kng.core.parts import Point
 from kng.core.plan import DensityPlan
-from kng.core.privacy import Neighbours, PrivacyUnit
+from kng.core.privacy import PrivacyUnit
 from kng.core.records import Integers
+from kng.core.regions import Region
 from kng.data.ingest import Ingest
-from kng.losses import Pinball, Squared
+from kng.losses import Location, Pinball, Squared
 from kng.losses.kernels import ranks as ranks_module
 from kng.losses.kernels.ranks import Ranks, Within
+from kng.losses.pointwise.function import Interval
 from kng.mechanisms import KNG, KNorm
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
@@ -76,27 +89,25 @@ class PaperPinball(Pinball):
 
     __slots__ = ()
 
-    def gradient_sensitivity(
-        self, norm: Norm, records: Encoding, neighbours: Neighbours
-    ) -> Sensitivity:
-        return Constant(2 * (1 - self.tau))
+    def apart(self, eta: Interval, y: Interval) -> Interval:
+        return Interval.at(2 * (1 - self.tau))
 
 
 @pytest.mark.parametrize("q", ["0.6", "0.75", "0.9", "0.99"])
 def test_the_constant_of_the_paper_is_caught_above_the_median(q: str) -> None:
-    verdict = wide(KNG(), PaperPinball(Fraction(q)), REPLACE)
+    verdict = wide(KNG(), Location(PaperPinball(q)), REPLACE)
     assert verdict.broken, verdict
 
 
 def test_the_constant_of_the_paper_loses_several_epsilon_in_a_directed_search() -> None:
-    setting = Setting(PaperPinball(Fraction("0.9")), KNG(), REPLACE, ONE, (60,))
+    setting = Setting(Location(PaperPinball("0.9")), KNG(), REPLACE, ONE, (60,))
     rng = random.Random(1)
     verdict = climb(setting, start(10, 60, rng), rng, 400)
     assert verdict.tightness > 4, verdict  # 5 epsilon is the limit
 
 
 def test_the_constant_of_the_paper_wastes_budget_below_the_median() -> None:
-    verdict = wide(KNG(), PaperPinball(Fraction("0.1")), REPLACE)
+    verdict = wide(KNG(), Location(PaperPinball("0.1")), REPLACE)
     assert verdict.private
     assert verdict.low < Fraction(FLOORS["kng-pinball-0.1", REPLACE])
 
@@ -121,7 +132,7 @@ def test_a_halved_sensitivity_is_caught(name: str, relation: str) -> None:
 
 
 def test_a_halved_sensitivity_is_caught_far_out_by_directed_search() -> None:
-    setting = Setting(Pinball(Fraction("0.99")), Rescaled(KNG(), HALF), REPLACE, ONE, (60,))
+    setting = Setting(QUANTILE["0.99"], Rescaled(KNG(), HALF), REPLACE, ONE, (60,))
     assert search(setting, 100, range(1)).broken
 
 
@@ -147,7 +158,7 @@ def test_a_dropped_factor_two_is_caught(
     name: str, relation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def exponent(self: DensityPlan, theta: Point, score: Fraction) -> Fraction:
-        return self.epsilon * score / self.problem.unit.group(self.sensitivity.at(theta))
+        return self.epsilon * score / self.delta_at(theta)
 
     monkeypatch.setattr(DensityPlan, "exponent", exponent)
     assert caught(wide(*PROBLEMS[name], relation))
@@ -166,15 +177,16 @@ def test_a_person_with_two_records_who_counts_as_one_is_caught(
 def test_a_sensitivity_taken_at_the_centre_of_theta_is_caught(relation: str) -> None:
     """max(theta, last - theta) is least in the middle; a bound from there holds nowhere else."""
 
-    class Central(Squared):
+    class Central(Location):
         __slots__ = ()
 
-        def gradient_sensitivity(
-            self, norm: Norm, records: Encoding, neighbours: Neighbours
-        ) -> Sensitivity:
-            return Constant(Fraction(records.last[0], 2))
+        def body(self, region: Region) -> Body:
+            half = Fraction(self.encoding.last[0], 2)
+            return Spread(Cuboid((-half,), (half,)), Cuboid((-half,), (half,)))
 
-    assert caught(wide(KNG(), Central(), relation))
+        smallest = body
+
+    assert caught(wide(KNG(), Central(Squared()), relation))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -186,7 +198,7 @@ def test_a_wrong_sensitivity_of_the_noise_is_caught(
     last, values = shape
     ball = norms(last, relation)[norm]
     for factor in (HALF, Fraction(9, 10), Fraction(11, 10), TWO):
-        setting = Setting(Squared(), Rescaled(KNorm(), factor), relation, ONE, last, norm=ball)
+        setting = Setting(MEAN, Rescaled(KNorm(), factor), relation, ONE, last, norm=ball)
         worst, _ = audit_noise(setting, universe_of(values, relation))
         assert worst == 1 / factor  # above epsilon, or short of it: never what was promised
 
@@ -222,7 +234,7 @@ def test_a_dropped_clip_is_caught(name: str, relation: str) -> None:
 def test_a_dropped_clip_is_caught_under_noise(relation: str) -> None:
     last, values = LINE
     ball = norms(last, relation)["weighted-sup"]
-    setting = Setting(Squared(), KNorm(), relation, ONE, last, norm=ball)
+    setting = Setting(MEAN, KNorm(), relation, ONE, last, norm=ball)
     worst, _ = audit_noise(setting, universe_of(values, relation))
     assert worst > 1
 
@@ -234,7 +246,7 @@ def mass_at_the_quantile(q: str) -> float:
     """Return the exact probability of numpy's sample quantile, for geometric data with ties."""
     records = np.random.default_rng(7).geometric(0.3, 2000)
     dataset: Dataset = tuple((int(x),) for x in sorted(records))
-    setting = Setting(Pinball(Fraction(q)), KNG(), REPLACE, ONE, (100,))
+    setting = Setting(Location(Pinball(q)), KNG(), REPLACE, ONE, (100,))
     law = floats(exponents(setting.plan(len(dataset)), dataset))
     return law[int(np.quantile(records, float(q), method="inverted_cdf"))]
 
@@ -284,7 +296,7 @@ def test_a_half_open_window_breaks_privacy_and_is_caught(monkeypatch: pytest.Mon
     """
     monkeypatch.setattr(ranks_module, "_SMALL", 0)
     monkeypatch.setattr(ranks_module, "_CELLS", 8)
-    setting = Setting(Pinball(HALF), KNG(), REPLACE, Fraction(20), (63,))
+    setting = Setting(QUANTILE["0.5"], KNG(), REPLACE, Fraction(20), (63,))
     plan = setting.plan(30)
     reach = int(plan.score_at((0,), Fraction(plan.depth)))
     assert reach == 6

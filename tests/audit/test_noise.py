@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from audit.cases import LINE, PLANE, norms, universe_of
+from audit.cases import LINE, MEAN, PLANE, norms, universe_of
 from audit.oracle import (
     ADD,
     PRECISION,
@@ -29,7 +29,6 @@ from flint import arb, ctx
 from scipy.integrate import dblquad
 
 from kng.core.parts import Point
-from kng.losses import Squared
 from kng.mechanisms import KNorm
 from kng.norms import L1
 
@@ -48,7 +47,7 @@ def test_the_loss_of_every_neighbouring_pair_is_at_most_epsilon_and_reaches_it(
 ) -> None:
     last, values = shape
     setting = Setting(
-        Squared(),
+        MEAN,
         KNorm(),
         relation,
         Fraction(epsilon),
@@ -70,7 +69,7 @@ def test_integrated_cells_of_the_box_noise_lose_at_most_epsilon(
     """Two and three coordinates; every shift between neighbours, every cell of a window."""
     last, values = shape
     setting = Setting(
-        Squared(), KNorm(), relation, Fraction(1), last, norm=norms(last, relation)["weighted-sup"]
+        MEAN, KNorm(), relation, Fraction(1), last, norm=norms(last, relation)["weighted-sup"]
     )
     _, shifts = audit_noise(setting, universe_of(values, relation))
     law = noise_law(setting.noise_plan(1))
@@ -101,7 +100,7 @@ def test_integrated_cells_of_the_box_noise_lose_at_most_epsilon(
 
 def test_plane_noise_in_l1_is_two_discrete_laplace_variables() -> None:
     last = PLANE[0]
-    setting = Setting(Squared(), KNorm(), REPLACE, Fraction(1), last, norm=L1())
+    setting = Setting(MEAN, KNorm(), REPLACE, Fraction(1), last, norm=L1())
     law = noise_law(setting.noise_plan(3))
     # widths 2 and 3 in steps of one: Delta = 5 and both coordinates get the rate 1/5
     assert law == Separate((Fraction(1, 5), Fraction(1, 5)))

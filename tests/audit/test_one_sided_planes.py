@@ -8,7 +8,6 @@ left out, Delta halved or doubled, covariates that are clipped to -M .. M only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -25,12 +24,12 @@ from audit.oracle import (
     pairs,
     sizes,
 )
-from audit.planes import Plane, released_law
+from audit.planes import Plane, released_law, stating
 from audit.test_planes import search
 from flint import ctx
-from kng.core.sensitivity import Constant
 
-from kng.losses import QuantilePlane
+from kng.losses import Linear
+from kng.losses.pointwise.function import Interval
 
 BOXES = {
     "positive": ((0, 8),),
@@ -149,15 +148,9 @@ def test_the_released_law_of_production_is_private(relation: str) -> None:
 # --- seeded faults -------------------------------------------------------------------------------
 
 
-def with_delta(monkeypatch: pytest.MonkeyPatch, delta: Callable[[QuantilePlane], Fraction]) -> None:
-    """Let the loss state another sensitivity."""
-    monkeypatch.setattr(
-        QuantilePlane, "gradient_sensitivity", lambda self, *_: Constant(delta(self))
-    )
-
-
-def same_side(loss: QuantilePlane) -> Fraction:
-    return max(loss.tau, 1 - loss.tau) * max(loss.design.widths)
+def same_side(loss: Linear) -> Fraction:
+    ends = loss.pointwise.psi(Interval(None, None), Interval(None, None))
+    return ends.largest * max(loss.design.widths)
 
 
 @pytest.mark.parametrize("quantile", ["0.1", "0.5", "0.9"])
@@ -166,14 +159,14 @@ def test_opposite_sides_left_out_are_caught(
     name: str, quantile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For covariates of one sign this is also the symmetric constant, halved."""
-    with_delta(monkeypatch, same_side)
+    stating(monkeypatch, same_side)
     setting = plane(name, REPLACE, quantile)
     assert audit(setting, crowds(setting)).broken
 
 
 def test_records_on_the_same_side_left_out_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """1 is the constant of covariates of one sign; across 0 it takes 1.5 * 0.9."""
-    with_delta(monkeypatch, lambda _: Fraction(1))
+    stating(monkeypatch, lambda _: Fraction(1))
     assert search(plane("across 0", REPLACE, "0.1"), 20, range(1, 3)).broken
 
 
@@ -181,7 +174,7 @@ def test_covariates_that_are_clipped_to_both_signs_are_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The constant of (0, 8) for records of (-8, 8)."""
-    with_delta(monkeypatch, lambda _: Fraction(1))
+    stating(monkeypatch, lambda _: Fraction(1))
     setting = Plane(("0.9",), REPLACE, 1, False, reach=20, boxes=((-8, 8),))
     assert search(setting, 20, range(1, 3)).broken
 
@@ -192,8 +185,8 @@ def test_half_a_sensitivity_is_caught_and_twice_misses_its_floor(
     name: str, relation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = plane(name, relation, "0.5")
-    sample, original = universe(setting), setting.plan(1).sensitivity.at((0,))
-    with_delta(monkeypatch, lambda _: original / 2)
+    sample, original = universe(setting), setting.plan(1).steady
+    stating(monkeypatch, lambda _: original / 2)
     assert audit(setting, sample).broken
-    with_delta(monkeypatch, lambda _: 2 * original)
+    stating(monkeypatch, lambda _: 2 * original)
     assert audit(setting, sample).high < Fraction(FLOORS["0.5"])

@@ -20,18 +20,20 @@ from typing import Any
 import numpy as np
 import pytest
 from audit.oracle import ADD, RELATIONS, REPLACE, Verdict, audit, datasets, field_of, sizes
-from audit.planes import Plane
+from audit.planes import Plane, stating
 from audit.test_planes import CASES, plane, search, stepwise, universe
-from kng.core.sensitivity import Constant
 from samplers.envelopes import envelope_of
 
+from kng.core import delta as delta_module
 from kng.core.encoding import Encoding
 from kng.core.parts import Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
+from kng.core.shapes import InterceptShape
 from kng.data.ingest import Ingest
-from kng.losses import QuantilePlane, quantile_plane
 from kng.losses.enclosures import plane_cover
+from kng.losses.fields.plane_records import PlaneRecords, exact_sum
+from kng.norms import InterceptSup
 from kng.samplers.exact.boxes import BoxEnvelope
 
 HALF, TWO = Fraction(1, 2), Fraction(2)
@@ -48,14 +50,9 @@ def caught(found: Verdict) -> bool:
 
 
 def rescaled(monkeypatch: pytest.MonkeyPatch, factor: Fraction) -> None:
-    """Multiply both sensitivities of the loss."""
-    for name in ("gradient_sensitivity", "plane_sensitivity"):
-        original = getattr(QuantilePlane, name)
-
-        def wrong(*given: Any, original: Any = original) -> Constant:
-            return Constant(factor * original(*given).at((0,)))
-
-        monkeypatch.setattr(QuantilePlane, name, wrong)
+    """Multiply Delta, of gradients and of values."""
+    original = delta_module.delta
+    monkeypatch.setattr(delta_module, "delta", lambda *given: factor * original(*given))
 
 
 # --- constants -----------------------------------------------------------------------------------
@@ -65,10 +62,7 @@ def rescaled(monkeypatch: pytest.MonkeyPatch, factor: Fraction) -> None:
 def paper(monkeypatch: pytest.MonkeyPatch) -> None:
     """The paper's section 4.5: Delta = 2(1 - tau) C, with C = ||(1, ..., 1)||_inf = 1."""
 
-    def printed(self: QuantilePlane, *_: Any) -> Constant:
-        return Constant(2 * (1 - self.tau))
-
-    monkeypatch.setattr(QuantilePlane, "gradient_sensitivity", printed)
+    stating(monkeypatch, lambda loss: 2 * (1 - loss.pointwise.tau))
 
 
 @pytest.mark.usefixtures("paper")
@@ -125,7 +119,7 @@ def test_a_dropped_factor_two_is_caught(
     shape: str, relation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def exponent(self: DensityPlan, theta: Point, score: Fraction) -> Fraction:
-        return self.epsilon * score / self.problem.unit.group(self.sensitivity.at(theta))
+        return self.epsilon * score / self.delta_at(theta)
 
     monkeypatch.setattr(DensityPlan, "exponent", exponent)
     assert verdict("kng", shape, relation, "0.5").broken
@@ -145,10 +139,11 @@ def test_a_person_with_two_records_who_counts_as_one_is_caught(
 
 def slopes_weighed(monkeypatch: pytest.MonkeyPatch, factor: Fraction) -> None:
     """Measure scores with another weight than the sensitivity was asked for."""
-    original = quantile_plane.slope_of
-    monkeypatch.setattr(
-        quantile_plane, "slope_of", lambda norm: min(Fraction(1), factor * original(norm))
-    )
+
+    def shape(self: InterceptSup) -> InterceptShape:
+        return InterceptShape(min(Fraction(1), factor * self.slope))
+
+    monkeypatch.setattr(InterceptSup, "shape", property(shape))
 
 
 def test_slopes_weighed_by_too_much_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,9 +165,7 @@ def test_the_intercept_counted_like_a_slope_misses_its_floor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """2 max(tau, 1 - tau) for all coordinates is the constant without an intercept."""
-    monkeypatch.setattr(
-        QuantilePlane, "gradient_sensitivity", lambda *_: Constant(2 * Fraction("0.95"))
-    )
+    stating(monkeypatch, lambda _: 2 * Fraction("0.95"))
     floor = next(Fraction(c[4]) for c in CASES if c[:4] == ("kng", "d1+1", REPLACE, "0.95"))
     assert verdict("kng", "d1+1", REPLACE, "0.95").high < floor
 
@@ -247,7 +240,7 @@ def strict_score(self: Any, theta: Point) -> Fraction:
     """Decide every record with `<` where the score is looked up."""
     ahead = self.rows.astype(np.int64) @ np.array(theta, np.int64) > self.response
     x = self.rows[ahead].astype(np.int64).sum(axis=0)
-    y = quantile_plane.exact_sum(self.response[ahead])
+    y = exact_sum(self.response[ahead])
     return self.score_of(theta, (*(int(v) for v in x), y))
 
 
@@ -263,7 +256,7 @@ def test_the_sampler_and_the_loss_decide_ties_alike_and_a_strict_one_is_caught(
         # The loss itself is continuous, so that a tie does not show in its value.
         assert (disagreements(setting) > 0) == (mechanism == "kng")
     with monkeypatch.context() as patched:
-        patched.setattr(quantile_plane.PlaneRecords, "score", strict_score)
+        patched.setattr(PlaneRecords, "score", strict_score)
         assert (disagreements(setting) > 0) == (mechanism == "kng")
 
 
@@ -277,10 +270,5 @@ def test_an_epsilon_that_is_not_shared_is_caught(
     """Each of two quantiles takes it all."""
     setting = Plane(("0.5", "0.25"), relation, reach=2)
     assert stepwise(setting).private
-    original = QuantilePlane.gradient_sensitivity
-    monkeypatch.setattr(
-        QuantilePlane,
-        "gradient_sensitivity",
-        lambda *given: Constant(original(*given).at((0,)) / 2),
-    )
+    rescaled(monkeypatch, HALF)
     assert stepwise(setting).broken

@@ -27,13 +27,16 @@ from audit.oracle import (
 )
 from flint import arb, ctx
 
+from kng.core.parts import described
 from kng.core.smoothing import Smoothing
-from kng.losses import Pinball, Squared
+from kng.losses import Location, Pinball, Squared
 from kng.mechanisms import KNG, Exponential
 
 LAST, VALUES = (6,), (0, 1, 2, 5, 6)
 MISS = Fraction(1, 4)  # what the order sampler promises
-LOSSES = (Pinball(Fraction(1, 2)), Pinball(Fraction(9, 10)), Squared())
+MEAN = Location(Squared())
+MEDIAN, DECILE = (Location(Pinball(q)) for q in ("0.5", "0.9"))
+LOSSES = (MEDIAN, DECILE, MEAN)
 
 
 def verdict_of(setting: Setting, smoothing: Smoothing | None, most: int = 4) -> Verdict:
@@ -68,9 +71,9 @@ def holds(smoothing: Smoothing, epsilon: Fraction) -> bool:
 )
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("mechanism", [KNG(), Exponential()], ids=lambda m: m.name)
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=described)
 def test_a_coarse_smoothing_within_the_condition_is_private(
-    loss: Pinball | Squared,
+    loss: Location,
     mechanism: KNG | Exponential,
     relation: str,
     epsilon: int,
@@ -90,9 +93,9 @@ def test_a_coarse_smoothing_within_the_condition_is_private(
 @pytest.mark.parametrize(("epsilon", "records_per_person"), [("0.1", 1), ("1", 2), ("40", 1)])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("mechanism", [KNG(), Exponential()], ids=lambda m: m.name)
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=described)
 def test_the_released_law_of_production_is_private(
-    loss: Pinball | Squared,
+    loss: Location,
     mechanism: KNG | Exponential,
     relation: str,
     epsilon: str,
@@ -108,15 +111,15 @@ def test_the_released_law_of_production_is_private(
     ("loss", "relation", "epsilon", "smoothing"),
     [
         # too shallow: a point inside one envelope and outside its neighbour's has only beta left
-        (Squared(), RELATIONS[0], 1, Smoothing(7, MISS, 20, 1, Fraction(1, 2**30))),
-        (Pinball(Fraction(9, 10)), RELATIONS[1], 8, Smoothing(7, MISS, 20, 4, Fraction(1, 2**30))),
+        (MEAN, RELATIONS[0], 1, Smoothing(7, MISS, 20, 1, Fraction(1, 2**30))),
+        (DECILE, RELATIONS[1], 8, Smoothing(7, MISS, 20, 4, Fraction(1, 2**30))),
         # too few attempts: how often nothing is accepted depends on the data
-        (Pinball(Fraction(1, 2)), RELATIONS[1], 8, Smoothing(7, MISS, 1, 40, Fraction(1, 2**30))),
+        (MEDIAN, RELATIONS[1], 8, Smoothing(7, MISS, 1, 40, Fraction(1, 2**30))),
     ],
     ids=["depth-squared", "depth-pinball", "attempts"],
 )
 def test_a_smoothing_outside_the_condition_can_exceed_epsilon(
-    loss: Pinball | Squared, relation: str, epsilon: int, smoothing: Smoothing
+    loss: Location, relation: str, epsilon: int, smoothing: Smoothing
 ) -> None:
     setting = Setting(loss, KNG(), relation, Fraction(epsilon), LAST)
     assert not holds(smoothing, setting.epsilon)
