@@ -10,19 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kng.core.bits import Bits
 from kng.core.bounds import Bounds
 from kng.core.certificate import Certificate, event_of, weakest
 from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, private_zone
 from kng.core.lattice import AffineMap, Lattice
-from kng.core.parts import Charge, Ledger, Point, Sampler
+from kng.core.parts import Charge, Ledger, Point
 from kng.core.privacy import Assumption, Guarantee
 from kng.core.records import Source
 from kng.core.release import Fact, Release
 from kng.core.version import __version__
-from kng.samplers.registry import Plan, certified, sampler_of
+from kng.samplers.registry import Plan, certified
 
 __all__ = ["Answer", "Finish", "Stage", "certified", "release"]
 
@@ -63,19 +62,18 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     event = event_of(plans, plans[0].problem.unit, certificate.guarantee)
     parameters = _parameters(plans, answer)
     law = plans[-1].law
-    samplers = [[sampler_of(plan) for plan in stage.plans] for stage in stages]
     for plan in plans:
         plan.problem.loss.prepare(plan)
     charge = None if ledger is None else ledger.reserve(event, parameters=parameters)
     with private_zone():
-        integers = answer.lattice.clamp(answer.finish(_draw(stages, samplers, bits)))
+        integers = answer.lattice.clamp(answer.finish(_draw(stages, bits)))
         result = Release(
             statistic=answer.statistic,
             integers=integers,
             lattice=answer.lattice,
             scalar=answer.scalar,
             event=event,
-            sampler=certificate.sampler,
+            sampler=certificate.sampler.name,
             bounds=answer.bounds,
             assumptions=certificate.assumptions,
             details=answer.details,
@@ -88,18 +86,16 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     return result
 
 
-def _draw(
-    stages: Sequence[Stage], samplers: Sequence[Sequence[Sampler[Any, Any]]], bits: Bits
-) -> list[Point]:
+def _draw(stages: Sequence[Stage], bits: Bits) -> list[Point]:
     """Stage by stage, read the records for all plans at once, then draw from each."""
     drawn: list[Point] = []
-    for stage, serving in zip(stages, samplers, strict=True):
+    for stage in stages:
         # A later plan may depend on what an earlier one drew, which is as public as its release.
         plans = [plan.after(drawn) for plan in stage.plans]
         fields = plans[0].read(stage.source, plans)
-        for plan, sampler, field in zip(plans, serving, fields, strict=True):
-            known = plan.given(drawn)
-            drawn.append(sampler.draw(known, field, bits))
+        for plan, field in zip(plans, fields, strict=True):
+            assert plan.certificate is not None  # `_certificate` has seen it
+            drawn.append(plan.certificate.sampler.draw(plan.given(drawn), field, bits))
     return drawn
 
 

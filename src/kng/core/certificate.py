@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
-from kng.core.parts import Standing
+from kng.core.parts import Sampler, Standing
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, PrivacyUnit
 from kng.core.smoothing import Smoothing
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What a sampler promises for a plan, from public facts."""
+    """What a sampler promises for a plan, from public facts; it is the one that will draw."""
 
-    sampler: str
+    sampler: Sampler[Any, Any]
     guarantee: Guarantee
     assumptions: tuple[Assumption, ...]
     smoothing: Smoothing | None = None

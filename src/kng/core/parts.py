@@ -9,11 +9,11 @@ Nobody outside a part contains its formula.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from kng.core.records import Source
 
     Plan: TypeAlias = DensityPlan | NoisePlan | PerturbedPlan | AdaptivePlan
+    # Reads records once for plans that ask for the same.
+    Reader: TypeAlias = Callable[[Source, Sequence[Any]], Sequence["Field"]]
 
 Point = tuple[int, ...]
 Array = NDArray[np.float64]
@@ -319,6 +321,10 @@ class Loss(Protocol):
 
     def values(self, region: Region) -> Body:
         """Return what holds the value of the loss of any record, in one coordinate, or refuse."""
+        ...
+
+    def reader(self, plan: DensityPlan) -> Reader:
+        """Return how records are read for a plan, from public facts: quickly, where that serves."""
         ...
 
     def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:

@@ -39,6 +39,7 @@ class PerturbedPlan:
     centre: tuple[Fraction, ...]
     lattice: Lattice
     certificate: Certificate | None = None
+    reader: ClassVar[None] = None
     offers: ClassVar[frozenset[str]] = frozenset({"smooth"})
     weighs: ClassVar[Literal["smooth"]] = "smooth"
 
@@ -90,6 +91,7 @@ class AdaptivePlan:
     lattice: Lattice
     then: Callable[[Sequence[Point]], PerturbedPlan]
     certificate: Certificate | None = None
+    reader: ClassVar[None] = None
     offers: ClassVar[frozenset[str]] = frozenset({"smooth"})
     weighs: ClassVar[Literal["smooth"]] = "smooth"
 

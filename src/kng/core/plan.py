@@ -29,7 +29,7 @@ from kng.core.regions import Grid
 from kng.core.smoothing import EXTRA_RANGE, Smoothing
 
 if TYPE_CHECKING:
-    from kng.core.parts import Plan
+    from kng.core.parts import Plan, Reader
 
 # Rates are rounded outwards by this when boxes are bounded in float64.
 _OUTWARDS = 2.0**-48
@@ -52,7 +52,9 @@ class DensityPlan:
     steady: Fraction | None
     ridge: Fraction = Fraction(0)
     certificate: Certificate | None = None
+    reader: Reader | None = field(default=None, compare=False, repr=False)
     _points: Points | None = field(default=None, init=False, compare=False, repr=False)
+    _law: Law | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def domain(self) -> Points:
@@ -78,8 +80,9 @@ class DensityPlan:
         return self.problem.loss.offers(self)
 
     def certified(self, certificate: Certificate) -> Self:
-        """Return the plan with a sampler's promise."""
-        return replace(self, certificate=certificate.with_parts(self.problem.standing))
+        """Return the plan with a sampler's promise; how it is read is decided with it."""
+        promise = certificate.with_parts(self.problem.standing)
+        return replace(self, certificate=promise, reader=self.problem.loss.reader(self))
 
     def after(self, drawn: Sequence[Point]) -> Self:
         """Return the plan once earlier stages of the same release are drawn."""
@@ -97,7 +100,9 @@ class DensityPlan:
 
     def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
         """Read the records for plans of this kind; below the charge."""
-        return self.problem.loss.read(source, plans)
+        if self.reader is None or any(plan.reader is not self.reader for plan in plans):
+            return self.problem.loss.read(source, plans)
+        return self.reader(source, plans)
 
     @property
     def width(self) -> Fraction:
@@ -175,17 +180,21 @@ class DensityPlan:
 
     @property
     def law(self) -> Law:
-        """The law in public numbers."""
-        problem = self.problem
-        return Law(
-            self.mechanism,
-            described(problem.loss),
-            described(problem.norm) if self.weighs == "gradient" else None,
-            described(problem.domain),
-            str(self.rate),
-            None if self.steady is None else str(self.steady),
-            problem.loss.units,
-        )
+        """The law in public numbers, written once."""
+        if self._law is None:
+            problem = self.problem
+            law = Law(
+                self.mechanism,
+                described(problem.loss),
+                described(problem.norm) if self.weighs == "gradient" else None,
+                described(problem.domain),
+                str(self.rate),
+                None if self.steady is None else str(self.steady),
+                problem.loss.units,
+            )
+            object.__setattr__(self, "_law", law)
+        assert self._law is not None
+        return self._law
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +207,7 @@ class NoisePlan:
     sensitivity: Fraction
     steps: tuple[Fraction, ...]
     certificate: Certificate | None = None
+    reader: ClassVar[None] = None
     offers: ClassVar[frozenset[str]] = frozenset({"sum"})
     weighs: ClassVar[Literal["sum"]] = "sum"
 

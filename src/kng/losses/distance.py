@@ -21,7 +21,7 @@ from kng.losses.fields.distances import STEPS
 from kng.losses.reading import ReadPlan
 
 if TYPE_CHECKING:
-    from kng.core.parts import Plan
+    from kng.core.parts import Plan, Reader
 
 _MOST = 8
 
@@ -165,6 +165,11 @@ class Distance:
         asked = cast("Sequence[ReadPlan]", plans)
         found = accelerator_of(asked)
         return read_distance(source, asked) if found is None else found.read(source, asked)
+
+    def reader(self, plan: DensityPlan) -> Reader:
+        """Return the accelerator that serves a plan, or the generic way."""
+        found = accelerator_of([plan])
+        return read_distance if found is None else found.read
 
     def _apart(self, region: Region) -> list[Fraction]:
         """Return how far theta and a record can lie apart in each coordinate, in steps."""

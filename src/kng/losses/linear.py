@@ -31,7 +31,7 @@ from kng.losses.pointwise.function import Interval, Pointwise, Stepped
 from kng.losses.reading import ReadPlan, Weighs
 
 if TYPE_CHECKING:
-    from kng.core.parts import Plan
+    from kng.core.parts import Plan, Reader
 
 _EVERY = Interval(None, None)
 # Up to how many coordinates a ball has walls, and boxes are a way to draw.
@@ -302,8 +302,15 @@ class Linear:
         if plans[0].weighs == "smooth":
             return [self._read_smooth(source, plan) for plan in plans]
         asked = cast("Sequence[ReadPlan]", plans)
-        found = accelerator_of(asked)
+        boxes = asked[0].problem.domain.bounded and self.dim <= MOST_WALLS
+        found = accelerator_of(asked) if boxes else None
         return read_linear(source, asked) if found is None else found.read(source, asked)
+
+    def reader(self, plan: DensityPlan) -> Reader:
+        """Return the accelerator that serves a plan, or the generic way."""
+        boxes = plan.problem.domain.bounded and self.dim <= MOST_WALLS
+        found = accelerator_of([plan]) if boxes else None
+        return read_linear if found is None else found.read
 
     def _read_smooth(self, source: Source, plan: Plan) -> Field:
         """Read what a minimiser needs."""

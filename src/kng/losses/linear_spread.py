@@ -58,7 +58,8 @@ class LinearSpread:
         """Return what holds the scores at each theta of a bounded region.
 
         Everything grows with each |theta_k|, but for q, which falls with a. So it is taken at the
-        largest of them, where T_j is at most  Y + length - min |theta_j|.
+        largest of them, where T_j is at most  Y + length - min |theta_j|,  and at most Y and what
+        the other sides reach.
         """
         sides = _sides(region)
         length = sum((_far(side) for side in sides), _NONE)
@@ -67,7 +68,8 @@ class LinearSpread:
         total, m = self.largest_response + length, self.steepest
         each, apart = [], []
         for j, side in enumerate(sides):
-            rest = total - _near(side)
+            others = sum((_far(other) for k, other in enumerate(sides) if k != j), _NONE)
+            rest = min(total - _near(side), self.largest_response + others)
             if self._fixed(j):
                 low, high = self._intercept(side, rest)
                 each.append((max(low, -m * total), min(high, m * total)))

@@ -21,7 +21,7 @@ from kng.losses.pointwise.function import Interval, Pointwise, Stepped
 from kng.losses.reading import ReadPlan
 
 if TYPE_CHECKING:
-    from kng.core.parts import Plan
+    from kng.core.parts import Plan, Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +192,11 @@ class Location:
         asked = cast("Sequence[ReadPlan]", plans)
         found = accelerator_of(asked)
         return read_location(source, asked) if found is None else found.read(source, asked)
+
+    def reader(self, plan: DensityPlan) -> Reader:
+        """Return the accelerator that serves a plan, or the generic way."""
+        found = accelerator_of([plan])
+        return read_location if found is None else found.read
 
     @property
     def _endless(self) -> str:

@@ -21,7 +21,7 @@ from kng.losses.location import Location
 from kng.losses.pointwise.function import Pointwise
 
 if TYPE_CHECKING:
-    from kng.core.parts import Plan
+    from kng.core.parts import Plan, Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +103,26 @@ class Radius:
         """Return the values of a location."""
         return self.location.values(region)
 
+    def reader(self, plan: DensityPlan) -> Reader:
+        """Return the way to read a location's records, which here are positions."""
+        inner = self.location.reader(plan)
+
+        def read(source: Source, plans: Sequence[DensityPlan]) -> Sequence[Field]:
+            return inner(_positions(source, plans[0]), plans)
+
+        return read
+
     def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
         """Read the positions."""
-        assert self.centre is not None
-        positions = Positions(source, self.centre, self.radii)
-        return self.location.read(cast("Source", positions), plans)
+        return self.location.read(_positions(source, plans[0]), plans)
+
+
+def _positions(source: Source, plan: Plan) -> Source:
+    """Return the positions of the records that a plan reads, once its centre is drawn."""
+    loss = plan.problem.loss
+    assert isinstance(loss, Radius)
+    assert loss.centre is not None
+    return cast("Source", Positions(source, loss.centre, loss.radii))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Literal, Protocol
 
-from kng.core.parts import Norm, Point, Points
+from kng.core.parts import Domain, Norm, Point, Points
 from kng.core.privacy import PrivacyUnit
 from kng.core.regions import Grid
 
@@ -23,6 +23,11 @@ class ReadProblem(Protocol):
     @property
     def norm(self) -> Norm:
         """How scores are measured."""
+        ...
+
+    @property
+    def domain(self) -> Domain:
+        """Where theta may lie."""
         ...
 
     @property

@@ -55,18 +55,18 @@ class ObjectivePerturbation:
         """Fix noise and ridge before the charge."""
         if self.share is not None and not 0 < self.share < 1:
             raise SpecError(f"share must lie strictly between 0 and 1, got {self.share}.")
-        bound, d = sensitivity(problem), problem.loss.dim
+        facts, d = Perturbation.of(problem), problem.loss.dim
         if self.centre is not None and len(self.centre) != d:
             raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")
-        share = self.share or min(SHARES, key=self._prediction(problem, epsilon))
+        share = self.share or min(SHARES, key=self._prediction(facts, epsilon))
         lattice, length = problem.answers, problem.domain.region().length
         return PerturbedPlan(
             problem,
             epsilon,
             self.name,
             share,
-            share * epsilon / bound,
-            ridge(problem, epsilon, share),
+            share * epsilon / facts.sensitivity,
+            facts.ridge(epsilon, share),
             self.centre or (Fraction(0),) * d,
             lattice if length is None else lattice.around(length),
         )
@@ -77,15 +77,13 @@ class ObjectivePerturbation:
         The pull is gamma^2 ||theta - c||^2 at the loss's public guess of the size of theta, or at a
         quarter of it if a centre is given: who gives one expects to be near.
         """
-        return self._prediction(problem, epsilon)(share)
+        return self._prediction(Perturbation.of(problem), epsilon)(share)
 
-    def _prediction(self, problem: Problem, epsilon: Fraction) -> Callable[[Fraction], float]:
+    def _prediction(self, facts: Perturbation, epsilon: Fraction) -> Callable[[Fraction], float]:
         """Return the predicted error as a function of the share."""
-        loss = smooth(problem)
-        length = problem.domain.region().length
-        distance = float(loss.typical_size(length)) / (4 if self.centre else 1)
-        noise, curvature = noise_error(problem, epsilon), float(steepest(problem))
-        each = float(epsilon / problem.unit.records_per_person)
+        distance = float(facts.typical_size) / (4 if self.centre else 1)
+        noise, curvature = facts.noise_error(epsilon), float(facts.curvature)
+        each = float(epsilon / facts.records_per_person)
 
         def error(share: Fraction) -> float:
             q = float(share)
@@ -95,54 +93,69 @@ class ObjectivePerturbation:
         return error
 
 
-def smooth(problem: Problem) -> SmoothLoss:
-    """Return the loss, if its curvature is bounded and its noise can be drawn."""
-    loss, norm, domain = problem.loss, problem.norm, problem.domain
-    if not isinstance(loss, SmoothLoss) or loss.curvature() is None:
-        raise IncompatibleParts(
-            f"Objective perturbation needs a loss with a bounded curvature; {described(loss)} has "
-            "none. Use KNG."
-        )
-    problem.refuse_norm(loss.dim)
-    if not isinstance(norm, LazyNorm):
-        raise IncompatibleParts(
-            f"Objective perturbation of {described(loss)} cannot draw noise from the norm "
-            f"{described(norm)}. Use L1, L2 or LInf."
-        )
-    if domain.bounded and not isinstance(domain, BallDomain):
-        raise IncompatibleParts(
-            f"Objective perturbation minimises {described(loss)} over an L1Ball or over everything "
-            f"(Whole), not over {described(domain)}. Use one of these, or KNG."
-        )
-    return loss
+@dataclass(frozen=True, slots=True)
+class Perturbation:
+    """What objective perturbation needs to know of a problem.
 
-
-def steepest(problem: Problem) -> Fraction:
-    """Return lambda, the largest eigenvalue of one record's Hessian."""
-    largest = smooth(problem).curvature()
-    assert largest is not None  # `smooth` has seen that
-    return largest
-
-
-def sensitivity(problem: Problem) -> Fraction:
-    """Return the largest change of the gradient over Theta in the norm, for the whole unit."""
-    loss, unit = smooth(problem), problem.unit
-    body = loss.body(problem.domain.region())
-    return unit.group(delta(problem.norm, body, unit))
-
-
-def ridge(problem: Problem, epsilon: Fraction, share: Fraction) -> Fraction:
-    """Return gamma >= lambda / (exp((1 - q) epsilon / k) - 1), rounded up.
-
-    k records of one person change the Hessian k times.
+    ``sensitivity`` is the largest change of the gradient over Theta in the norm, for the whole
+    unit; ``curvature`` is lambda, the largest eigenvalue of one record's Hessian.
     """
-    curvature = steepest(problem)
-    rest = min((1 - share) * epsilon / problem.unit.records_per_person, _MOST)
-    # exp(x) - 1 >= x, so that the enclosure below stays above 0 at this many bits.
-    bits = 64 + max(0, (rest.denominator // rest.numerator).bit_length())
-    with precision(bits + 64):
-        low, _ = floor_ceil(ball(rest).expm1(), bits)
-    return rounded_up(curvature * 2**bits / low)
+
+    dim: int
+    sensitivity: Fraction
+    curvature: Fraction
+    typical_size: Fraction
+    records_per_person: int
+
+    @classmethod
+    def of(cls, problem: Problem) -> Perturbation:
+        """Ask the parts, or refuse what cannot be perturbed."""
+        loss, norm, domain, unit = problem.loss, problem.norm, problem.domain, problem.unit
+        curvature = loss.curvature() if isinstance(loss, SmoothLoss) else None
+        if not isinstance(loss, SmoothLoss) or curvature is None:
+            raise IncompatibleParts(
+                f"Objective perturbation needs a loss with a bounded curvature; {described(loss)} "
+                "has none. Use KNG."
+            )
+        problem.refuse_norm(loss.dim)
+        if not isinstance(norm, LazyNorm):
+            raise IncompatibleParts(
+                f"Objective perturbation of {described(loss)} cannot draw noise from the norm "
+                f"{described(norm)}. Use L1, L2 or LInf."
+            )
+        if domain.bounded and not isinstance(domain, BallDomain):
+            raise IncompatibleParts(
+                f"Objective perturbation minimises {described(loss)} over an L1Ball or over "
+                f"everything (Whole), not over {described(domain)}. Use one of these, or KNG."
+            )
+        region = domain.region()
+        return cls(
+            loss.dim,
+            unit.group(delta(norm, loss.body(region), unit)),
+            curvature,
+            loss.typical_size(region.length),
+            unit.records_per_person,
+        )
+
+    def ridge(self, epsilon: Fraction, share: Fraction) -> Fraction:
+        """Return gamma >= lambda / (exp((1 - q) epsilon / k) - 1), rounded up.
+
+        k records of one person change the Hessian k times.
+        """
+        rest = min((1 - share) * epsilon / self.records_per_person, _MOST)
+        # exp(x) - 1 >= x, so that the enclosure below stays above 0 at this many bits.
+        bits = 64 + max(0, (rest.denominator // rest.numerator).bit_length())
+        with precision(bits + 64):
+            low, _ = floor_ceil(ball(rest).expm1(), bits)
+        return rounded_up(self.curvature * 2**bits / low)
+
+    def noise_error(self, epsilon: Fraction) -> float:
+        """Return E ||u||_2^2 of the noise that epsilon pays for.
+
+        In the sup norm it is d (d+1) (d+2) / 3 / rate^2; other norms order shares alike.
+        """
+        d = self.dim
+        return d * (d + 1) * (d + 2) / 3 * float(self.sensitivity / epsilon) ** 2
 
 
 def rounded_up(number: Fraction) -> Fraction:
@@ -150,12 +163,3 @@ def rounded_up(number: Fraction) -> Fraction:
     shift = _RIDGE_BITS - (number.numerator.bit_length() - number.denominator.bit_length())
     scaled = number * Fraction(2) ** shift
     return -(-scaled.numerator // scaled.denominator) / Fraction(2) ** shift
-
-
-def noise_error(problem: Problem, epsilon: Fraction) -> float:
-    """Return E ||u||_2^2 of the noise that epsilon pays for.
-
-    In the sup norm it is d (d+1) (d+2) / 3 / rate^2; other norms order shares alike.
-    """
-    d = problem.loss.dim
-    return d * (d + 1) * (d + 2) / 3 * float(sensitivity(problem) / epsilon) ** 2

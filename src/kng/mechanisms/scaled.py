@@ -24,7 +24,7 @@ from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.regions import Theta
 from kng.core.scale import Scale
-from kng.mechanisms.objective import SHARES, noise_error, ridge, rounded_up, sensitivity
+from kng.mechanisms.objective import SHARES, Perturbation, rounded_up
 
 # Coefficients live in steps of 2**-40 half ranges of y: fine enough for the least scale there is.
 _STEP = Fraction(1, 2**40)
@@ -142,7 +142,7 @@ class ScaledPerturbation:
         d = problem.loss.dim
         if self.centre is not None and len(self.centre) != d:
             raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")
-        sensitivity(problem)  # refuses what cannot be perturbed
+        Perturbation.of(problem)  # refuses what cannot be perturbed
         lattice = _lattice(problem)
 
         def then(drawn: Sequence[Point]) -> PerturbedPlan:
@@ -168,31 +168,32 @@ class ScaledPerturbation:
             centre = tuple(factor * c for c in self.centre)
         elif design.intercept:
             centre = ((scale.centre - design.middles[-1]) / threshold, *centre[1:])
-        share, gamma = self._tuned(inner, epsilon, size / threshold)
+        facts = Perturbation.of(inner)
+        share, gamma = self._tuned(facts, problem.unit, epsilon, size / threshold)
         return PerturbedPlan(
             inner,
             epsilon,
             self.name,
             share,
-            share * epsilon / sensitivity(inner),
-            max(gamma, ridge(inner, epsilon, share)),
+            share * epsilon / facts.sensitivity,
+            max(gamma, facts.ridge(epsilon, share)),
             centre,
             lattice.scaled(factor),
         )
 
     def _tuned(
-        self, problem: Problem, epsilon: Fraction, size: Fraction
+        self, facts: Perturbation, unit: PrivacyUnit, epsilon: Fraction, size: Fraction
     ) -> tuple[Fraction, Fraction]:
         """Return the share and the ridge with the smallest predicted error."""
         near = _NEARER if self.centre is not None else Fraction(1)
         large = float(near * self.threshold.effects * size)
         small = float(near * _SMALL_EFFECT * size)
-        neighbours, noise = problem.unit.neighbours, noise_error(problem, epsilon)
+        neighbours, noise = unit.neighbours, facts.noise_error(epsilon)
         h = float(neighbours.n * _SPREAD) if isinstance(neighbours, ReplaceOne) else 0.0
 
         def choice(share: Fraction) -> tuple[float, Fraction, float]:
             a = noise / float(share) ** 2
-            least = float(ridge(problem, epsilon, share))
+            least = float(facts.ridge(epsilon, share))
             if not h:
                 return a + (least * large) ** 2, share, least
             gamma = max(least, a / (small**2 * h))

@@ -80,10 +80,3 @@ def certified(plan: P, sampler: str = "auto") -> P:
         f"sampler={sampler!r} does not serve mechanism={plan.mechanism!r} of "
         f"{described(plan.problem.loss)} here; use {others}, or leave it at 'auto'."
     )
-
-
-def sampler_of(plan: Plan) -> Sampler[Any, Any]:
-    """Return the sampler that certified a plan; whatever it needs is loaded by now."""
-    assert plan.certificate is not None
-    name = plan.certificate.sampler
-    return next(entry for entry in SAMPLERS if entry.name == name).load()

@@ -42,7 +42,7 @@ class Metropolis:
 
     def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise nothing but a number of steps."""
-        return plan.certified(Certificate(self.name, Guarantee.APPROXIMATE, CHAIN_ASSUMPTIONS))
+        return plan.certified(Certificate(self, Guarantee.APPROXIMATE, CHAIN_ASSUMPTIONS))
 
     def draw(self, plan: DensityPlan, field: AffineField, bits: Bits) -> Point:
         """Return the lattice point nearest to where the chain stands after its steps."""

@@ -119,7 +119,7 @@ class BranchAndBound:
         slow = loss.slow_from if "covered" in plan.offers else _SLOW
         return plan.certified(
             Certificate(
-                self.name,
+                self,
                 Guarantee.EXACT,
                 (
                     Assumption.RANDOM_BITS,

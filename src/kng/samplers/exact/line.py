@@ -70,7 +70,7 @@ class Order:
         _cuts(plan.domain.points, paid.depth, _SPACING)  # kept for the draw
         return plan.certified(
             Certificate(
-                self.name,
+                self,
                 Guarantee.EXACT,
                 (Assumption.RANDOM_BITS, Assumption.UNSEEN_CLOCK),
                 paid,

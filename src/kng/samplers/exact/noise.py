@@ -50,7 +50,7 @@ class Noise:
         """Promise an exact draw for norms whose ball is a box or whose coordinates separate."""
         return plan.certified(
             Certificate(
-                self.name,
+                self,
                 Guarantee.EXACT,
                 (Assumption.RANDOM_BITS, Assumption.UNSEEN_CLOCK),
             )

@@ -51,7 +51,7 @@ class Perturbed:
     def certify(self, plan: PerturbedPlan) -> PerturbedPlan:
         """Promise the cell of the exact minimiser for noise in real numbers."""
         assumptions = (Assumption.RANDOM_BITS, Assumption.UNSEEN_CLOCK)
-        return plan.certified(Certificate(self.name, Guarantee.EXACT, assumptions))
+        return plan.certified(Certificate(self, Guarantee.EXACT, assumptions))
 
     def draw(self, plan: PerturbedPlan, field: SmoothField, bits: Bits) -> Point:
         """Return the lattice point nearest to the minimiser."""

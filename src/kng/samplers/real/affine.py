@@ -80,7 +80,7 @@ class Affine:
         """Promise a draw that is exact in real arithmetic."""
         if isinstance(plan.problem.domain, BallDomain):
             load_solver()
-        return plan.certified(Certificate(self.name, Guarantee.IDEAL, ASSUMPTIONS))
+        return plan.certified(Certificate(self, Guarantee.IDEAL, ASSUMPTIONS))
 
     def draw(self, plan: DensityPlan, field: AffineField, bits: Bits) -> Point:
         """Return the lattice point nearest to the coefficients."""

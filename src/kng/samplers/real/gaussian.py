@@ -54,7 +54,7 @@ class Gaussian:
 
     def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise a draw that is exact in real arithmetic."""
-        return plan.certified(Certificate(self.name, Guarantee.IDEAL, ASSUMPTIONS))
+        return plan.certified(Certificate(self, Guarantee.IDEAL, ASSUMPTIONS))
 
     def draw(self, plan: DensityPlan, field: AffineField, bits: Bits) -> Point:
         """Return the lattice point nearest to the coefficients."""
