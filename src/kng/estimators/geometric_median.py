@@ -12,9 +12,10 @@ from kng.core.exact import listed, positive, show
 from kng.core.lattice import power_of_two_below
 from kng.core.problem import Problem
 from kng.core.release import Release
-from kng.corridor import Answer, Stage, certified, release
+from kng.corridor import Answer, Stage, release
 from kng.data import file_of, header_of, open_source
 from kng.domains import Box
+from kng.estimators.planned import planned
 from kng.estimators.request import details, named_norm, one_of, request_of
 from kng.losses.distance import Distance
 from kng.mechanisms import KNG, Exponential
@@ -119,7 +120,7 @@ def geometric_median(
         raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
     ball = named_norm(norm, {"auto": L2(), "l1": L1(), "l2": L2(), "linf": LInf()})
     problem = Problem(loss, ball, Box.of(lattice), records, lattice, unit)
-    plan = certified(weigh.plan(problem, ask.epsilon), sampler)
+    plan = planned(weigh, problem, ask.epsilon, sampler)
     facts = {"unit of distance": listed(show(v) for v in units), **details(records, unit)}
     answer = Answer("geometric median", lattice, False, box, facts, lambda drawn: drawn[0])
     return release([Stage([plan], source)], answer, ask.ledger, ask.bits)

@@ -15,9 +15,10 @@ from kng.core.lattice import Lattice
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Fact
-from kng.corridor import Answer, Stage, certified, release
+from kng.corridor import Answer, Stage, release
 from kng.domains import Box
 from kng.estimators.fit import Fit
+from kng.estimators.planned import planned
 from kng.estimators.public_facts import (
     Columns,
     Look,
@@ -238,7 +239,7 @@ class HuberRegressor(PrivateRegressor):
         unit, norm = ask.unit(source), norm_of(self.norm, LInf())
         loss = Linear(Huber(design.half_y), intercept=design.intercept).over(design, answers)
         problem = Problem(loss, norm, Box.of(answers), design.records, answers, unit)
-        plan = certified(mechanism.plan(problem, ask.epsilon), self.sampler)
+        plan = planned(mechanism, problem, ask.epsilon, self.sampler)
         facts: dict[str, Fact] = {
             "coefficients": self._coefficients(columns),
             **self._facts(),
@@ -347,8 +348,11 @@ class HuberRegressor(PrivateRegressor):
         centre, norm = centre_of(self.centre, design), norm_of(self.norm, LInf())
         problem = scaled_problem(design, norm, coef_bound, unit)
         if not self._drawn_threshold:
-            return Fit(ObjectivePerturbation(centre=centre).plan(problem, ask.epsilon))
+            weigh = ObjectivePerturbation(centre=centre)
+            return Fit(planned(weigh, problem, ask.epsilon, self.sampler))
         levels = tuple(level for level in LEVELS if level <= _WIDEST)
         bounds = response_range(self.bounds_y)
-        fit = ScaledFit(problem, design, bounds, ask.epsilon, lambda _: Bent(), levels, centre)
+        fit = ScaledFit(
+            problem, design, bounds, ask.epsilon, lambda _: Bent(), levels, centre, self.sampler
+        )
         return fit.stages(response)

@@ -14,6 +14,7 @@ from kng.core.problem import Problem
 from kng.core.regions import Theta
 from kng.domains import L1Ball, Whole
 from kng.estimators.fit import Fit
+from kng.estimators.planned import planned
 from kng.estimators.public_facts import (
     Columns,
     Opening,
@@ -188,18 +189,19 @@ class LinearRegression(PrivateRegressor):
         norm = norm_of(self.norm, automatic)
         loss = Linear(_SQUARED, intercept=design.intercept).over(design, design.lattice)
         problem = Problem(loss, norm, domain, design.records, design.lattice, unit)
+        asked = problem, ask.epsilon, self.sampler
         if self.mechanism == "objective":
-            return Fit(ObjectivePerturbation(centre=centre).plan(problem, ask.epsilon))
+            return Fit(planned(ObjectivePerturbation(centre=centre), *asked))
         if centre is not None:
             raise IncompatibleParts(
                 f"centre is where the ridge of objective perturbation draws to; mechanism="
                 f"{self.mechanism!r} has no ridge to centre. Leave mechanism at 'auto'."
             )
         if self.mechanism == "kng":
-            return Fit(KNG().plan(problem, ask.epsilon))
+            return Fit(planned(KNG(), *asked))
         if self.norm != "auto":
             raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
-        return Fit(Exponential().plan(problem, ask.epsilon))
+        return Fit(planned(Exponential(), *asked))
 
     def _scaled(
         self,
@@ -216,7 +218,9 @@ class LinearRegression(PrivateRegressor):
             return Clipped.of(epsilon, design.dim, unit)
 
         bounds = response_range(self.bounds_y)
-        return ScaledFit(problem, design, bounds, ask.epsilon, rule, tuple(LEVELS), centre)
+        return ScaledFit(
+            problem, design, bounds, ask.epsilon, rule, tuple(LEVELS), centre, self.sampler
+        )
 
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()

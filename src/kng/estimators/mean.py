@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from kng.bases import Uniform
@@ -16,9 +16,10 @@ from kng.core.parts import Norm, Point
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.release import Release
-from kng.corridor import Answer, Finish, Stage, certified, release
+from kng.corridor import Answer, Stage, release
 from kng.data import open_source
 from kng.domains import Box, Whole
+from kng.estimators.planned import planned
 from kng.estimators.request import details, named_norm, one_of, request_of
 from kng.losses.location import Location
 from kng.losses.location_sum import LocationSum
@@ -109,50 +110,60 @@ def mean(
     one_of("sampler", sampler, ("auto", "noise", "order", "branch-and-bound", "hit-and-run"))
     source = open_source(data, records)
     unit = ask.unit(source)
+    loss = Location(Squared()).over(records)
     if mechanism in ("kng", "exponential"):
-        plan, answers, finish = _on_the_lattice(mechanism, norm, records, unit, ask.epsilon)
+        weigh = KNG() if mechanism == "kng" else Exponential()
+        problem = _on_the_lattice(mechanism, norm, loss, unit)
+        plan: Plan = planned(weigh, problem, ask.epsilon, sampler)
     else:
-        plan, answers, finish = _on_the_sum(norm, granularity, records, unit, ask.epsilon)
+        problem = _on_the_sum(norm, granularity, loss, unit)
+        plan = planned(KNorm(), problem, ask.epsilon, sampler)
         # What is loaded may depend on a number that is public, never on the records that came.
         source.prepare_sums(unit.neighbours.stated or 0)
+
+    def finish(drawn: Sequence[Point]) -> Point:
+        return _estimate(plan, drawn[0])
+
+    answers = problem.answers
     answer = Answer("mean", answers, len(records) == 1, box, details(records, unit), finish)
-    return release([Stage([certified(plan, sampler)], source)], answer, ask.ledger, ask.bits)
+    return release([Stage([plan], source)], answer, ask.ledger, ask.bits)
 
 
-def _on_the_sum(
-    norm: Any, granularity: Any, records: Encoding, unit: PrivacyUnit, epsilon: Fraction
-) -> tuple[Plan, Lattice, Finish]:
-    """Plan K-norm noise on the sum; the mean is read off it afterwards."""
-    loss, sums, answers = Location(Squared()).over(records), LocationSum(records), records.lattice
+def _estimate(plan: Plan, drawn: Point) -> Point:
+    """Return the mean that was drawn, or the one that a noisy sum stands for."""
+    problem = plan.problem
+    if plan.weighs != "sum":
+        return plan.place(drawn)
+    return problem.answers.nearest(LocationSum(problem.records).minimiser(drawn, problem))
+
+
+def _on_the_sum(norm: Any, granularity: Any, loss: Location, unit: PrivacyUnit) -> Problem:
+    """Ask for K-norm noise on the sum; the mean is read off it afterwards."""
+    records, answers = loss.encoding, loss.encoding.lattice
     if granularity is None and isinstance(unit.neighbours, ReplaceOne):
         # A sum of n records in whole steps is a mean in n-ths of a step: nothing is rounded.
         n = unit.neighbours.n
         answers = Lattice(
             answers.origin, tuple(h / n for h in answers.step), tuple(n * k for k in answers.last)
         )
-    optimal = CoordinateSup().at(changes(sums.body(unit), unit))
+    optimal = _optimal(records, unit)
     ball = named_norm(norm, {"auto": optimal, "weighted-sup": optimal, "l1": L1(), "linf": LInf()})
-    problem = Problem(loss, ball, Whole(loss.dim, base=Uniform()), records, answers, unit)
-
-    def finish(drawn: Sequence[Point]) -> Point:
-        return answers.nearest(sums.minimiser(drawn[0], problem))
-
-    return KNorm().plan(problem, epsilon), answers, finish
+    return Problem(loss, ball, Whole(loss.dim, base=Uniform()), records, answers, unit)
 
 
-def _on_the_lattice(
-    mechanism: str, norm: Any, records: Encoding, unit: PrivacyUnit, epsilon: Fraction
-) -> tuple[Plan, Lattice, Finish]:
-    """Plan a weighing of every lattice point between the bounds."""
-    loss, answers = Location(Squared()).over(records), records.lattice
+@lru_cache(maxsize=64)
+def _optimal(records: Encoding, unit: PrivacyUnit) -> Norm:
+    """Return the sup norm in units of what one record does to the sum."""
+    return CoordinateSup().at(changes(LocationSum(records).body(unit), unit))
+
+
+def _on_the_lattice(mechanism: str, norm: Any, loss: Location, unit: PrivacyUnit) -> Problem:
+    """Ask for a weighing of every lattice point between the bounds."""
+    records, answers = loss.encoding, loss.encoding.lattice
     if mechanism == "exponential" and norm != "auto":
         raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
     widths = tuple(s * k for s, k in zip(records.step, records.last, strict=True))
     # On one column every norm is a multiple of the absolute value.
     optimal: Norm = WeightedSup(widths) if len(widths) > 1 else LInf()
     names = {"auto": optimal, "weighted-sup": optimal, "l1": L1(), "l2": L2(), "linf": LInf()}
-    domain = Box.of(answers)
-    problem = Problem(loss, named_norm(norm, names), domain, records, answers, unit)
-    weigh = KNG() if mechanism == "kng" else Exponential()
-    plan = weigh.plan(problem, epsilon)
-    return plan, answers, lambda drawn: plan.place(drawn[0])
+    return Problem(loss, named_norm(norm, names), Box.of(answers), records, answers, unit)

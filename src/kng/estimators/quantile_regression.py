@@ -19,8 +19,9 @@ from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Fact
-from kng.corridor import Answer, Stage, certified, release
+from kng.corridor import Answer, Stage, release
 from kng.domains import Box, Uncrossed
+from kng.estimators.planned import planned
 from kng.estimators.public_facts import (
     Columns,
     Look,
@@ -183,10 +184,7 @@ class QuantileRegressor(PrivateRegressor):
         unit = ask.unit(source)
         order = _outwards(taus)
         answers = self._lattice(design)
-        plans = [
-            certified(plan, self.sampler)
-            for plan in self._stepwise(design, answers, unit, [taus[i] for i in order], share)
-        ]
+        plans = self._stepwise(design, answers, unit, [taus[i] for i in order], share)
 
         def finish(drawn: Sequence[Point]) -> Point:
             """Put quantiles in the caller's order and count lattice points from their origin."""
@@ -280,7 +278,7 @@ class QuantileRegressor(PrivateRegressor):
             loss = Linear(Pinball(tau), intercept=design.intercept).over(design, answers)
             norm = self._norm(tau, unit)
             problem = Problem(loss, norm, domain, design.records, answers, unit)
-            plans.append(weigh.plan(problem, share))
+            plans.append(planned(weigh, problem, share, self.sampler))
         return plans
 
     def _norm(self, tau: Fraction, unit: PrivacyUnit) -> Norm:

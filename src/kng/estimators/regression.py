@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -24,7 +23,7 @@ from kng.core.parts import Point
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.records import Source
 from kng.core.release import Fact, Release
-from kng.corridor import Answer, Stage, certified, release
+from kng.corridor import Answer, Stage, release
 from kng.data import covariates_of, open_regression, open_response
 from kng.estimators.fit import Fit
 from kng.estimators.public_facts import (
@@ -96,8 +95,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         source = openings.table(design.records)
         unit = ask.unit(source)
         fit = self._planned(design, ask, coef_bound, unit, openings.response)
-        plan = certified(fit.plan, self.sampler)
-        self.release_ = self._release(columns, design, replace(fit, plan=plan), source, ask)
+        self.release_ = self._release(columns, design, fit, source, ask)
         value = np.atleast_1d(self.release_.value)
         self.intercept_ = float(value[0]) if self.fit_intercept else 0.0
         self.coef_ = value[1:] if self.fit_intercept else value

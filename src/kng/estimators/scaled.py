@@ -17,8 +17,7 @@ from kng.core.bounds import Bounds
 from kng.core.design import Design
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.lattice import Lattice
-from kng.core.parts import Domain, Norm, Point
-from kng.core.plan import DensityPlan
+from kng.core.parts import Domain, Loss, Norm, Point
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.regions import Theta
@@ -26,6 +25,7 @@ from kng.core.scale import SCALE_STEPS, RadiusGrid, Scale, ScaleRule
 from kng.corridor import Stage, certified
 from kng.domains import Box, L1Ball, Whole
 from kng.estimators.fit import Also, Fit
+from kng.estimators.planned import planned
 from kng.estimators.public_facts import Opening
 from kng.losses.linear import Linear
 from kng.losses.location import Location
@@ -35,6 +35,7 @@ from kng.losses.radius import Radius
 from kng.mechanisms import KNG, ScaledPerturbation
 from kng.mechanisms.scaled import Threshold, Unclipped
 from kng.norms import LInf
+from kng.samplers.registry import Plan
 
 # Steps of y between its bounds: the least threshold has 2**11 of them, and two parts of 16 bits
 # hold a response.
@@ -76,6 +77,7 @@ class ScaledFit:
     rule: Callable[[Fraction], Threshold]
     levels: tuple[Fraction, ...]
     centre: Theta | None
+    sampler: str
 
     def stages(self, opening: Opening) -> Fit:
         """Return the fit with its stages; ``opening`` opens the response alone."""
@@ -96,8 +98,8 @@ class ScaledFit:
             return rule(drawn[0][0] if zero is None else zero, drawn[len(plans) - 1][0])
 
         mechanism = ScaledPerturbation(threshold, scale, self.centre)
-        plan = mechanism.plan(self.problem, self.epsilon - spent)
-        before = tuple(Stage([certified(each)], source) for each in plans)
+        plan = certified(mechanism.plan(self.problem, self.epsilon - spent), self.sampler)
+        before = tuple(Stage([each], source) for each in plans)
         also = self._also(records, grid, scale, threshold, zero)
         return Fit(plan, before, also, None, self._described(share, level, zero))
 
@@ -125,7 +127,7 @@ class ScaledFit:
             lambda _: Scale(middle, farthest / 3, farthest, heaped=False),
             self.centre,
         )
-        plan = mechanism.plan(self.problem, self.epsilon).after([])
+        plan = certified(mechanism.plan(self.problem, self.epsilon), self.sampler).after([])
         facts = {
             "threshold": "the range of y: records times epsilon are below 200, too few to draw one"
         }
@@ -158,25 +160,21 @@ class ScaledFit:
         level: Fraction,
         zero: int | None,
         spent: Fraction,
-    ) -> list[DensityPlan]:
+    ) -> list[Plan]:
         """Return the plans for the centre, unless it is 0, and for the radius."""
         line = records.lattice
         radii = Lattice((Fraction(0),), (Fraction(1),), (len(grid.radii) - 1,))
-        spread = Problem(
-            Radius.of(Pinball(level), grid, zero),
-            LInf(),
-            Box.of(radii),
-            records,
-            radii,
-            self._unit,
-        )
+        spread = Radius.of(Pinball(level), grid, zero), LInf(), Box.of(radii)
+
+        def drawn(parts: tuple[Loss, Norm, Domain], answers: Lattice, share: Fraction) -> Plan:
+            problem = Problem(*parts, records, answers, self._unit)
+            return planned(KNG(), problem, share, "auto")
+
         if zero is not None:
-            return [KNG().plan(spread, spent)]
-        half = Fraction(1, 2)
-        loss = Location(Pinball(half)).over(records)
-        middle = Problem(loss, LInf(), Box.of(line), records, line, self._unit)
+            return [drawn(spread, radii, spent)]
+        middle = Location(Pinball(Fraction(1, 2))).over(records), LInf(), Box.of(line)
         centre = _CENTRE * spent
-        return [KNG().plan(middle, centre), KNG().plan(spread, spent - centre)]
+        return [drawn(middle, line, centre), drawn(spread, radii, spent - centre)]
 
     def _also(
         self,
