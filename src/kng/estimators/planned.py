@@ -17,7 +17,7 @@ class Weighing(Protocol[P_co]):
     """How theta is weighed: one of `kng.mechanisms`."""
 
     def __hash__(self) -> int:
-        """The same weighings are hashed alike."""
+        """Return the hash, which equal weighings share."""
         ...
 
     def plan(self, problem: Problem, epsilon: Fraction) -> P_co:
