@@ -90,8 +90,10 @@ class PlaneRecords:
     def score(self, theta: Point) -> Fraction:
         """Return the score at one lattice point, from all records."""
         ahead = self.rows.astype(np.int64) @ np.array(theta, np.int64) >= self.response
-        x = self.rows[ahead].astype(np.int64).sum(axis=0)
-        return self.score_of(theta, (*(int(v) for v in x), exact_sum(self.response[ahead])))
+        x = self.rows[ahead].sum(axis=0, dtype=np.int64).tolist()
+        # Gradients do not look at the sum of y.
+        y = exact_sum(self.response[ahead]) if self.weighed == "value" else 0
+        return self.score_of(theta, (*x, y))
 
     def score_of(self, theta: Point, counted: Sequence[int]) -> Fraction:
         """Return the score, given the sums of x and of y over the records with y <= x'theta."""
