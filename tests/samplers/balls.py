@@ -15,6 +15,7 @@ from kng.core.design import Design, across, from_zero
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
+from kng.core.solve.pivots import pivots
 from kng.data import open_regression
 from kng.domains import L1Ball
 from kng.losses import LeastSquares
@@ -24,7 +25,6 @@ from kng.norms import LInf
 from kng.samplers.real.envelopes.gaussian_at_edge import anchors
 from kng.samplers.real.envelopes.gaussian_inside import Form, GaussianInside
 from kng.samplers.real.envelopes.linear_programs import Sup, guesses
-from kng.samplers.real.envelopes.pivots import pivots
 from kng.samplers.real.envelopes.sup_at_edge import SupAtEdge
 from kng.samplers.real.envelopes.sup_inside import SupInside
 

@@ -19,13 +19,13 @@ from kng.core.bounds import Bounds
 from kng.core.design import Design, across
 from kng.core.privacy import ReplaceOne
 from kng.core.quadratic import Quadratic
+from kng.core.solve.piecewise import Objective, descent, first_point
+from kng.core.solve.quadratic_minimiser import minimiser
 from kng.data import open_regression
 from kng.losses import Huber, LeastSquares
 from kng.losses.linear_encoding import encoded
 from kng.samplers.exact import piecewise_minimiser as descending
 from kng.samplers.exact import quadratic_minimiser as rational
-from kng.samplers.exact.piecewise_minimiser import Objective, descent, first_point
-from kng.samplers.exact.quadratic_minimiser import minimiser
 
 Array = np.ndarray
 HALF = Fraction(1, 2)

@@ -24,7 +24,7 @@ from kng.core.parts import Field, Point, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Guarantee
 from kng.core.quadratic import Vector
-from kng.samplers.chains.target import CHAIN_ASSUMPTIONS, Walk, walk_of
+from kng.samplers.chains.target import CHAIN_ASSUMPTIONS, Cells, Target, walk_of
 
 # A chord is this often shortened at most; it is then shorter than a step of any lattice here.
 _TRIES = 128
@@ -59,7 +59,7 @@ class HitAndRun:
         return walk.nearest(theta)
 
 
-def _step(walk: Walk, theta: Vector, height: float, bits: Bits) -> tuple[Vector, float]:
+def _step(walk: Target | Cells, theta: Vector, height: float, bits: Bits) -> tuple[Vector, float]:
     """Draw a direction and a height, then a point of the slice on the chord."""
     dim = len(theta)
     angles = 2 * np.pi * bits.uniforms(dim)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 
@@ -24,34 +24,7 @@ CHAIN_ASSUMPTIONS = (
 )
 
 
-class Walk(Protocol):
-    """What a chain walks on."""
-
-    @property
-    def low(self) -> Vector:
-        """The least coordinates."""
-        ...
-
-    @property
-    def high(self) -> Vector:
-        """The largest coordinates."""
-        ...
-
-    @property
-    def home(self) -> Vector:
-        """A point inside that no record decides."""
-        ...
-
-    def log_density(self, theta: Vector) -> float:
-        """Return the log density up to a constant; minus infinity outside."""
-        ...
-
-    def nearest(self, theta: Vector) -> Point:
-        """Return the lattice point of the plan's grid nearest to a point."""
-        ...
-
-
-def walk_of(plan: DensityPlan, field: Field) -> Walk:
+def walk_of(plan: DensityPlan, field: Field) -> Target | Cells:
     """Return real space where the field has a density on it, else the cells of lattice points."""
     if "space" in plan.offers:
         return Target(plan, cast("AffineField", field))

@@ -28,8 +28,8 @@ from kng.core.parts import Point, described
 from kng.core.perturbed import PerturbedPlan
 from kng.core.privacy import Assumption, Guarantee
 from kng.core.regions import Theta
+from kng.core.solve.piecewise import Objective, descent, first_point
 from kng.core.uniforms import LazyUniform
-from kng.samplers.exact.piecewise_minimiser import Objective, descent, first_point
 
 # Arb's working precision beyond the bits that are known.
 _GUARD = 64

@@ -29,10 +29,10 @@ from scipy.special import gammaincinv, gammaln
 
 from kng.core.bits import Bits
 from kng.core.quadratic import Matrix, Vector
-from kng.samplers.l1_path import Path
+from kng.core.solve.l1_path import Path
+from kng.core.solve.pivots import pivots
 from kng.samplers.real.envelopes.edge_distances import EdgeDistances, flattest_first
 from kng.samplers.real.envelopes.gaussian_levels import GaussianLevels, normals
-from kng.samplers.real.envelopes.pivots import pivots
 from kng.samplers.real.envelopes.remaining_length import RemainingLength, rooms
 
 # How far above the least exponent of the path a point may lie, for each coordinate.

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
+from kng.core.l1_ball import l1_ball, log_l1_volume
 from kng.core.quadratic import Matrix, Vector
+from kng.core.solve.pivots import pivots
 from kng.samplers.real.envelopes.gaussian_at_edge import Anchor
 from kng.samplers.real.envelopes.gaussian_levels import GaussianLevels, normals
-from kng.samplers.real.envelopes.l1_ball import l1_ball, log_l1_volume
-from kng.samplers.real.envelopes.pivots import pivots
 from kng.samplers.real.envelopes.remaining_length import RemainingLength, rooms
 
 Indices = NDArray[np.int64]

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
+from kng.core.l1_ball import l1_sphere, log_l1_volume
 from kng.core.quadratic import Matrix, Vector
-from kng.samplers.real.envelopes.l1_ball import l1_sphere, log_l1_volume
+from kng.core.solve.pivots import pivots
 from kng.samplers.real.envelopes.levels import Levels
-from kng.samplers.real.envelopes.pivots import pivots
 from kng.samplers.real.envelopes.projective import Frame, solved
 from kng.samplers.real.envelopes.radial import lengths_of
 

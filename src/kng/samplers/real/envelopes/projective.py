@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.capabilities import AffineField, RealNorm, TailedBase
+from kng.core.l1_ball import l1_ball, log_l1_volume, log_tail_mass
 from kng.core.plan import DensityPlan
 from kng.core.quadratic import Matrix, Vector
-from kng.samplers.real.envelopes.l1_ball import l1_ball, log_l1_volume, log_tail_mass
-from kng.samplers.real.envelopes.pivots import pivots
+from kng.core.solve.pivots import pivots
 from kng.samplers.real.envelopes.radial import Radial, best_radial, lengths_of
 from kng.samplers.real.space import Scale
 

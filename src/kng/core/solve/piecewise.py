@@ -25,7 +25,7 @@ from kng.core.capabilities import SmoothField
 from kng.core.enclosures import root_above
 from kng.core.quadratic import Quadratic
 from kng.core.regions import Theta
-from kng.samplers.exact.quadratic_minimiser import gradient, minimiser, slope
+from kng.core.solve.quadratic_minimiser import gradient, minimiser, slope
 
 # Steps before smoother losses are tried, and on each of them.
 _STEPS = 30

@@ -9,7 +9,7 @@ Q is positive definite. If the free minimiser Q^-1 r lies outside the ball, the 
 
 and it is the minimiser if and only if s_j theta_j >= 0 on S and |r - Q theta|_j <= nu elsewhere.
 Floats guess S and s; all of this is solved and checked exactly, and a guess that fails is mended
-one coordinate at a time. If that goes in circles, the path of the penalty (`samplers.l1_path`) is
+one coordinate at a time. If that goes in circles, the path of the penalty (`core.solve.l1_path`) is
 followed exactly, for a vector r that is shifted by 2^-200 or less so that no two events coincide.
 The minimiser for the shifted r lies within ||shift||_2 / gamma of the one asked for, where gamma is
 the least eigenvalue of Q.
@@ -28,7 +28,7 @@ from flint import fmpq, fmpq_mat
 
 from kng.core.quadratic import Quadratic, fraction, rational
 from kng.core.regions import Theta
-from kng.samplers.l1_path import Path
+from kng.core.solve.l1_path import Path
 
 Signs = dict[int, int]
 
