@@ -14,24 +14,25 @@ from typing import TYPE_CHECKING, Any
 from kng.core.version import __version__
 
 if TYPE_CHECKING:
+    from kng import bases, domains, losses, norms
     from kng.core.errors import KngError
     from kng.core.release import Release
     from kng.estimators import geometric_median, mean, median, quantile
+    from kng.estimators.assembled import KNG, Exponential, KNorm, ObjectivePerturbation
     from kng.estimators.huber import HuberRegressor
     from kng.estimators.linear import LinearRegression
     from kng.estimators.quantile_regression import QuantileRegressor
     from kng.ledger import Ledger
-    from kng.mechanisms import KNG, Exponential, KNorm, ObjectivePerturbation
 
 _HOMES = {
-    "Exponential": "kng.mechanisms",
+    "Exponential": "kng.estimators.assembled",
     "HuberRegressor": "kng.estimators.huber",
-    "KNG": "kng.mechanisms",
-    "KNorm": "kng.mechanisms",
+    "KNG": "kng.estimators.assembled",
+    "KNorm": "kng.estimators.assembled",
     "KngError": "kng.core.errors",
     "Ledger": "kng.ledger",
     "LinearRegression": "kng.estimators.linear",
-    "ObjectivePerturbation": "kng.mechanisms",
+    "ObjectivePerturbation": "kng.estimators.assembled",
     "QuantileRegressor": "kng.estimators.quantile_regression",
     "Release": "kng.core.release",
     "geometric_median": "kng.estimators",
@@ -39,6 +40,9 @@ _HOMES = {
     "median": "kng.estimators",
     "quantile": "kng.estimators",
 }
+
+# Packages of parts.
+_PACKAGES = ("bases", "domains", "losses", "norms")
 
 __all__ = [
     "KNG",
@@ -52,14 +56,20 @@ __all__ = [
     "QuantileRegressor",
     "Release",
     "__version__",
+    "bases",
+    "domains",
     "geometric_median",
+    "losses",
     "mean",
     "median",
+    "norms",
     "quantile",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"kng.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'kng' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

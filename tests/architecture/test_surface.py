@@ -21,9 +21,13 @@ NAMES = [
     "QuantileRegressor",
     "Release",
     "__version__",
+    "bases",
+    "domains",
     "geometric_median",
+    "losses",
     "mean",
     "median",
+    "norms",
     "quantile",
 ]
 

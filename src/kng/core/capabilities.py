@@ -162,10 +162,10 @@ class DesignedLoss(SmoothLoss, Protocol):
 
 @runtime_checkable
 class BallDomain(Domain, Protocol):
-    """An l1 ball with the uniform base measure."""
+    """An l1 ball. It states its radius by the norm: other balls have a radius, too."""
 
     @property
-    def radius(self) -> Fraction:
+    def l1_radius(self) -> Fraction:
         """Bound on the sum of absolute coordinates."""
         ...
 

@@ -68,6 +68,12 @@ class Lattice:
         """Return the lattice of points of both, one after the other."""
         return Lattice(self.origin + other.origin, self.step + other.step, self.last + other.last)
 
+    def refined(self, times: int) -> Lattice:
+        """Return the lattice with each step cut into so many."""
+        return Lattice(
+            self.origin, tuple(h / times for h in self.step), tuple(times * k for k in self.last)
+        )
+
     def scaled(self, factor: Fraction) -> Lattice:
         """Return the same points in other units: each times a factor."""
         return Lattice(

@@ -39,6 +39,10 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
+# What parts hold besides other parts.
+_PLAIN = (int, float, str, Fraction, tuple, type(None))
+
+
 class Standing(StrEnum):
     """Who answers for a part."""
 
@@ -49,10 +53,16 @@ class Standing(StrEnum):
 def standing_of(*parts: object) -> Standing:
     """Return who answers for parts together: we for what this package defines, with its proofs.
 
-    A part of somebody else's cannot take our standing by claiming it.
+    A part of somebody else's cannot take our standing by claiming it, nor by standing inside a part
+    of ours: a pointwise function in a model, a base measure in a domain.
     """
-    ours = all(type(part).__module__.split(".")[0] == "kng" for part in parts)
-    return Standing.PROVED if ours else Standing.CALLERS
+    for part in parts:
+        if type(part).__module__.split(".")[0] != "kng":
+            return Standing.CALLERS
+        inner = [getattr(part, f.name) for f in fields(part)] if is_dataclass(part) else []
+        if standing_of(*(v for v in inner if not isinstance(v, _PLAIN))) is Standing.CALLERS:
+            return Standing.CALLERS
+    return Standing.PROVED
 
 
 def described(part: object) -> str:
@@ -152,6 +162,13 @@ class Points(Protocol):
         Corners are lattice coordinates in float64; neither answer may be a wrong yes.
         """
         ...
+
+
+def filled(points: Points) -> bool:
+    """Tell whether every lattice point of the box around points is one of them."""
+    low, high = (np.array([end], dtype=np.float64) for end in (points.first, points.last))
+    inside, _ = points.beside(low, high)
+    return bool(inside[0])
 
 
 @runtime_checkable

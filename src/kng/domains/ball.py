@@ -62,6 +62,11 @@ class L1Ball:
         return known(self._dim, repr(self))
 
     @property
+    def l1_radius(self) -> Fraction:
+        """The bound on the sum of absolute values."""
+        return self.radius
+
+    @property
     def bounded(self) -> bool:
         """A ball lies in a box."""
         return True

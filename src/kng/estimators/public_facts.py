@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from kng.core.bounds import Bounds, bounds_of
 from kng.core.design import REACH, Design
 from kng.core.encoding import Encoding
@@ -66,6 +68,36 @@ class Columns:
         while name in self.covariates:
             name = f"({name})"
         return name
+
+
+def declared_width(bounds_x: Any) -> int | None:
+    """Return the number of covariates that bounds_X states, if it does."""
+    if bounds_x is None:
+        return None
+    bounds = bounds_of(bounds_x, "bounds_X")
+    if isinstance(bounds_x, Bounds | Mapping) or np.ndim(bounds_x[0]) == 1:
+        return len(bounds)
+    return None
+
+
+def covariate_bounds(bounds_x: Any, columns: Columns) -> Bounds:
+    """Read bounds_X: one pair for all columns, one array per end, or named columns."""
+    if bounds_x is None:
+        raise SpecError(
+            "bounds_X is missing. The public range of each covariate is never read from the "
+            "data; state it, as in bounds_X=(0, 100) or {'age': (0, 100)}."
+        )
+    bounds = bounds_of(bounds_x, "bounds_X")
+    if bounds.columns is not None:
+        bounds = ordered(bounds, columns.names)
+    if declared_width(bounds_x) is None:
+        return Bounds(bounds.low * columns.width, bounds.high * columns.width)
+    if len(bounds) != columns.width:
+        raise SpecError(
+            f"bounds_X are for {len(bounds)} covariate{'s'[: len(bounds) > 1]}, X has "
+            f"{columns.width}. Give one (low, high) for all, or one low and one high for each."
+        )
+    return bounds
 
 
 def ordered(bounds: Bounds, names: tuple[str, ...] | None) -> Bounds:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kng.core.bounds import Bounds, bounds_of
+from kng.core.bounds import Bounds
 from kng.core.design import Cut, Design, across, from_zero
 from kng.core.errors import KngError, SchemaError, SpecError
 from kng.core.exact import exact, positive, show
@@ -31,7 +31,8 @@ from kng.estimators.public_facts import (
     Look,
     Opening,
     Openings,
-    ordered,
+    covariate_bounds,
+    declared_width,
     resolved,
     response_bounds,
 )
@@ -200,31 +201,11 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _covariates(self, columns: Columns) -> Bounds:
         """Read bounds_X: one pair for all columns, one array per end, or named columns."""
-        if self.bounds_X is None:
-            raise SpecError(
-                "bounds_X is missing. The public range of each covariate is never read from the "
-                "data; state it, as in bounds_X=(0, 100) or {'age': (0, 100)}."
-            )
-        bounds = bounds_of(self.bounds_X, "bounds_X")
-        if bounds.columns is not None:
-            bounds = ordered(bounds, columns.names)
-        if self._declared_width() is None:
-            return Bounds(bounds.low * columns.width, bounds.high * columns.width)
-        if len(bounds) != columns.width:
-            raise SpecError(
-                f"bounds_X are for {len(bounds)} covariate{'s'[: len(bounds) > 1]}, X has "
-                f"{columns.width}. Give one (low, high) for all, or one low and one high for each."
-            )
-        return bounds
+        return covariate_bounds(self.bounds_X, columns)
 
     def _declared_width(self) -> int | None:
         """Return the number of covariates that bounds_X states, if it does."""
-        if self.bounds_X is None:
-            return None
-        bounds = bounds_of(self.bounds_X, "bounds_X")
-        if isinstance(self.bounds_X, Bounds | Mapping) or np.ndim(self.bounds_X[0]) == 1:
-            return len(bounds)
-        return None
+        return declared_width(self.bounds_X)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return predictions; post-processing of the release, hence free.

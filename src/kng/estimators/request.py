@@ -12,13 +12,11 @@ from kng.core.bits import Bits, bits_of
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError, SpecError, SpecTypeError
 from kng.core.exact import listed, positive, show, whole
+from kng.core.kinds import members, require
 from kng.core.parts import Ledger, Norm
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.records import Source
 from kng.ledger import Ledger as StoredLedger
-
-# What a norm must answer.
-_NORM = ("shape", "follows", "value", "bounds", "largest", "largest_in_ball", "at", "refusal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +93,12 @@ def named_norm(value: Any, names: Mapping[str, Norm]) -> Norm:
     """Return the norm that an option names, or the one that it is."""
     if isinstance(value, str) and value in names:
         return names[value]
-    if isinstance(value, str) or not all(hasattr(value, part) for part in _NORM):
+    if isinstance(value, str):
         listed_names = ", ".join(map(repr, names))
         raise SpecError(
             f"norm must be one of {listed_names}, or a norm of kng.norms; got {value!r}."
         )
+    require(value, "norm", members(Norm))
     norm: Norm = value
     return norm
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kng.core.parts import Walled
+from kng.core.parts import Walled, filled
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit
 from kng.core.records import EVERY, Source
 from kng.core.shapes import BoxShape, InterceptShape, RoundShape
@@ -61,6 +61,7 @@ def _on_a_line(plan: ReadPlan, function: type) -> bool:
         and isinstance(loss.pointwise, function)
         and plan.domain.dim == 1
         and (plan.weighs == "value" or plan.problem.norm.value((Fraction(1),)) == 1)
+        and filled(plan.domain)
     )
 
 
@@ -81,10 +82,14 @@ def _squares_serve(plan: ReadPlan) -> bool:
 
 
 def _distances_serve(plan: ReadPlan) -> bool:
-    """Tell whether distances are measured in the l2 norm, over points between planes."""
+    """Tell whether distances are measured in the l2 norm, over points between planes.
+
+    On a line their sum is a rank, and is walked along.
+    """
+    loss, shape = plan.problem.loss, plan.problem.norm.shape
     return (
-        plan.problem.loss.model == "distance"
-        and (plan.weighs == "value" or plan.problem.norm.shape == RoundShape())
+        loss.model == "distance"
+        and (plan.weighs == "value" or (loss.dim > 1 and shape == RoundShape()))
         and isinstance(plan.domain, Walled)
     )
 

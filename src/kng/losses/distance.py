@@ -6,15 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, isqrt
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from kng.core.bodies import Body, Cuboid, Hull, Round
-from kng.core.encoding import Encoding
-from kng.core.errors import IncompatibleParts
+from kng.core.bounds import Bounds
+from kng.core.encoding import Encoding, encoding_of
+from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.exact import positive, positives, show
+from kng.core.lattice import power_of_two_below
 from kng.core.parts import Field, Point
 from kng.core.plan import DensityPlan
+from kng.core.privacy import PrivacyUnit
 from kng.core.records import Source
 from kng.core.regions import Grid, Region
+from kng.core.shapes import RoundShape
 from kng.losses.accelerators import accelerator_of
 from kng.losses.fields.distance_field import read_distance
 from kng.losses.fields.distances import STEPS
@@ -24,6 +29,8 @@ if TYPE_CHECKING:
     from kng.core.parts import Plan, Reader
 
 _MOST = 8
+# Steps along the widest column, in powers of two, and the fewest along any.
+_BITS, _FEWEST = 24, 2**8
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +51,15 @@ class Distance:
     Cost     One pass; the records are kept.
     """
 
-    scale: tuple[Fraction, ...] = ()
+    scale: Any = ()
     records: Encoding | None = None
     model: ClassVar[str] = "distance"
     noun: ClassVar[str] = "columns"
     remedy: ClassVar[str] = "fewer"
     slow_from: ClassVar[int] = 5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positives(self.scale, "scale of Distance"))
 
     @property
     def described(self) -> str:
@@ -85,6 +95,27 @@ class Distance:
         """Return the same: it depends on nothing that was drawn."""
         return self
 
+    def best_shape(self, unit: PrivacyUnit, bounded: bool) -> RoundShape:  # noqa: ARG002
+        """Return the ball that scores fill: the round one."""
+        return RoundShape()
+
+    def encode(self, bounds: Bounds, granularity: Any, missing: Any) -> Encoding:
+        """Return how records become whole numbers: all columns have one step of distance.
+
+        Without a granularity the widest column has at least 2**24 steps and fewer than 2**25, up to
+        which squared distances are exact; no column may have fewer than 2**8.
+        """
+        units = self.scale or (Fraction(1),) * len(bounds)
+        if len(units) != len(bounds):
+            raise IncompatibleParts(
+                f"losses.Distance has {len(units)} units of distance for {len(bounds)} columns. "
+                "Give one for each."
+            )
+        ranges = [width / unit for width, unit in zip(bounds.width, units, strict=True)]
+        step = _step(ranges, granularity)
+        steps = [step * unit for unit in units]
+        return encoding_of(bounds, granularity=steps, missing=missing, bits=_BITS)
+
     def over(self, records: Encoding) -> Distance:
         """Return the loss of records with these public bounds and steps, which must be alike."""
         if len(records) > _MOST:
@@ -118,7 +149,8 @@ class Distance:
     @property
     def lengths(self) -> tuple[Fraction, ...]:
         """What counts as one unit of distance in each column."""
-        return self.scale or (Fraction(1),) * self.dim
+        units: tuple[Fraction, ...] = self.scale or (Fraction(1),) * self.dim
+        return units
 
     @property
     def measure(self) -> Fraction:
@@ -188,6 +220,31 @@ class Distance:
                 "Distances are exact up to 2**25 steps along each column; give a larger "
                 "granularity, or a smaller domain."
             )
+
+
+def _step(ranges: Sequence[Fraction], granularity: Any) -> Fraction:
+    """Return the step of all columns, in units of distance."""
+    if granularity is None:
+        fine: Fraction = power_of_two_below(max(ranges)) / 2**_BITS
+        if min(ranges) >= _FEWEST * fine:
+            return fine
+        raise SpecError(
+            "the columns' ranges are too different for distances in one unit: the widest is "
+            f"{show(max(ranges))}, the narrowest {show(min(ranges))}. Give scale, one unit of "
+            "distance per column, or scale='bounds'."
+        )
+    step = positive(granularity, "granularity")
+    if max(ranges) / step >= 2 ** (_BITS + 1):
+        raise SpecError(
+            f"granularity {show(step)} cuts a column into 2**25 steps or more; give a larger one."
+        )
+    if step > min(ranges):
+        raise SpecError(
+            f"granularity must not exceed the range of a column, got {show(step)} for a range "
+            f"of {show(min(ranges))}, both in units of scale. Give a smaller one, or another "
+            "scale."
+        )
+    return step
 
 
 def _reach(records: Encoding) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:

@@ -19,6 +19,7 @@ from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.quadratic import Matrix
 from kng.core.records import Source
 from kng.core.regions import Grid, Region
+from kng.core.shapes import BoxShape, InterceptShape, Shape
 from kng.losses.accelerators import accelerator_of, load_covers
 from kng.losses.fields.linear_field import read_linear
 from kng.losses.fields.piecewise_field import read_pieces
@@ -38,7 +39,7 @@ _EVERY = Interval(None, None)
 MOST_WALLS = 10
 # Steps of the largest value, where values are rounded to steps.
 LOSS = 2**41
-_NONE, _ONE = Fraction(0), Fraction(1)
+_NONE, _ONE, _HALF = Fraction(0), Fraction(1), Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,21 @@ class Linear:
         """Return where coefficients of at most this size live; None where they have no bound."""
         return linear_lattice(self.pointwise, design, bound)
 
+    def best_shape(self, unit: PrivacyUnit, bounded: bool) -> Shape | None:
+        """Return the ball that fits one record's changes best; None if each theta has another.
+
+        A bounded psi in [u, v] with an intercept, one record replaced by another: the hull of all
+        differences (docs/proofs/norms/intercept.md).
+        """
+        if self.proportion is not None and not bounded:
+            return None
+        found = self._bounded()
+        kept = isinstance(unit.neighbours, ReplaceOne) and unit.presence == "always"
+        if found is None or not (self.intercept and kept):
+            return BoxShape()
+        slope = (found[1] - found[0]) / (2 * max(map(abs, found)))
+        return InterceptShape(slope) if _HALF <= slope < 1 else BoxShape()
+
     def over(
         self, design: Design, answers: Lattice | None = None, jitter: Fraction | None = None
     ) -> Linear:
@@ -179,7 +195,9 @@ class Linear:
             else:
                 low, high = (rows.unit * end for end in rows.ends())
         scale = self._scale
-        rho = self.pointwise.rho(_between(-length, length, scale), _between(low, high, scale))
+        rho = self.pointwise.rho(
+            Interval(-length * scale, length * scale), Interval(low * scale, high * scale)
+        )
         assert rho.high is not None  # of bounded ranges
         return Hull((Cuboid((_NONE,), (self._whole_steps(rho.high, region),)),))
 
@@ -381,13 +399,9 @@ class Linear:
         if scale is None or self.answers is None:
             return value
         rows = self.rows
-        step, sides = self.answers.step[0], region.sides()
-        reach = ENDS * sum(floor(max(abs(low), abs(high)) / step) for low, high in sides)
+        step = self.answers.step[0]
+        reach = ENDS * sum(floor(max(abs(low), abs(high)) / step) for low, high in region.sides())
         residual = reach + max(map(abs, rows.ends()))
         own = scale / self.design.half_y / rows.unit
         steps = Fraction(LOSS, 2 ** int(residual / own).bit_length())
         return max(ceil(value * steps), 1) / steps
-
-
-def _between(low: Fraction, high: Fraction, scale: Fraction) -> Interval:
-    return Interval(low * scale, high * scale)

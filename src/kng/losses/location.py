@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from kng.core.bodies import Body, Cuboid, Hull, Piece, Spread
-from kng.core.encoding import Encoding
+from kng.core.bounds import Bounds
+from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import IncompatibleParts
+from kng.core.kinds import members, require
 from kng.core.parts import Field, Point, described
 from kng.core.plan import DensityPlan
+from kng.core.privacy import PrivacyUnit
 from kng.core.records import Source
 from kng.core.regions import Grid, Region
+from kng.core.shapes import BoxShape
 from kng.losses.accelerators import accelerator_of
 from kng.losses.fields.location_field import read_location
 from kng.losses.location_sum import LocationSum
@@ -22,6 +26,9 @@ from kng.losses.reading import ReadPlan
 
 if TYPE_CHECKING:
     from kng.core.parts import Plan, Reader
+
+# Steps between the bounds if no granularity is given, in powers of two.
+_JUMPING, _SMOOTH = 20, 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,8 @@ class Location:
     slow_from: ClassVar[int] = 4
 
     def __post_init__(self) -> None:
+        if not hasattr(self.pointwise, "residual"):
+            require(self.pointwise, "function", members(Pointwise))
         if not self.pointwise.residual:
             raise IncompatibleParts(
                 f"Location needs a function of the residual, which {self.pointwise.name} is not. "
@@ -72,10 +81,15 @@ class Location:
         return LocationSum(self.encoding) if sides is not None and sides[0] == sides[1] else None
 
     def offers(self, plan: DensityPlan) -> frozenset[str]:
-        """Return what its field can do: on a line with one valley more than elsewhere."""
+        """Return what its field can do: a line with one valley can be walked along.
+
+        What accelerators read on a line has no enclosures, and needs none.
+        """
         if not plan.problem.domain.bounded:
             return frozenset()
-        return frozenset({"score", "enclosed", *(["line"] if self.one_valley(plan) else [])})
+        line = ["line"] if self.one_valley(plan) else []
+        enclosed = ["enclosed"] if self.accelerator(plan) is None else []
+        return frozenset({"score", *enclosed, *line})
 
     def prepare(self, plan: Plan) -> None:
         """Load nothing: NumPy is enough."""
@@ -83,6 +97,26 @@ class Location:
     def given(self, drawn: Sequence[Point]) -> Location:  # noqa: ARG002
         """Return the same: it depends on nothing that was drawn."""
         return self
+
+    def encode(self, bounds: Bounds, granularity: Any, missing: Any) -> Encoding:
+        """Return how records with these bounds become whole numbers.
+
+        Without a granularity at least 2**20 steps where psi jumps, as a quantile's does: no finer
+        than needed, so that tied records stand out against the points between them. Elsewhere
+        2**32, because a mean averages rounding away and is never coarser than its noise.
+        """
+        bits = _JUMPING if self.pointwise.curvature is None else _SMOOTH
+        return encoding_of(bounds, granularity=granularity, missing=missing, bits=bits)
+
+    def best_shape(self, unit: PrivacyUnit, bounded: bool) -> BoxShape:  # noqa: ARG002
+        """Return the ball that fits one record's changes best: a box with the records' sides.
+
+        On one column every norm is a multiple of the absolute value.
+        """
+        widths = tuple(
+            step * last for step, last in zip(self.encoding.step, self.encoding.last, strict=True)
+        )
+        return BoxShape(widths) if len(widths) > 1 else BoxShape()
 
     def over(self, records: Encoding) -> Location:
         """Return the loss of records with these public bounds and steps."""

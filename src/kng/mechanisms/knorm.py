@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import sinh, sqrt
 from typing import ClassVar
 
 from kng.core.capabilities import SumLoss
@@ -12,6 +13,32 @@ from kng.core.errors import IncompatibleParts
 from kng.core.parts import described
 from kng.core.plan import NoisePlan
 from kng.core.problem import Problem
+from kng.core.shapes import BoxShape, SumShape
+
+
+def standard_deviations(plan: NoisePlan) -> tuple[float, ...] | None:
+    """Return the noise's standard deviation in each coordinate, in the caller's units.
+
+        one coordinate, sum norms   step / (sqrt(2) sinh(rate w step / 2)),  exactly
+        box norms                   half width sqrt((d + 1) (d + 2) / 3) / rate, before rounding
+
+    None for norms with other balls.
+    """
+    shape, d, one = plan.problem.norm.shape, len(plan.steps), Fraction(1)
+    if d > 1 and isinstance(shape, BoxShape):
+        sides = shape.half_widths or (one,) * d
+        return tuple(float(w / plan.rate) * sqrt((d + 1) * (d + 2) / 3) for w in sides)
+    if d > 1 and not isinstance(shape, SumShape):
+        return None
+    weights: tuple[Fraction, ...] = (one,) * d
+    if d == 1:
+        weights = (plan.problem.norm.value((one,)),)
+    elif isinstance(shape, SumShape) and shape.weights:
+        weights = shape.weights
+    return tuple(
+        float(step) / (sqrt(2) * sinh(float(plan.rate * w * step) / 2))
+        for w, step in zip(weights, plan.steps, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,8 @@ class ScaledPerturbation:
         gamma = max( lambda / (exp((1 - q) epsilon) - 1),  a / (t_1^2 h) )
 
     the predicted squared error of theta. A larger ridge than privacy asks for keeps estimates from
-    few records near the centre. Where n is private, a + gamma^2 t^2 is minimised.
+    few records near the centre. Where n is private, a + gamma^2 t^2 is minimised. ``share`` is q,
+    if the caller states it.
 
     Paper    beyond it; section 4.3 with a better loss.
     Privacy  For every threshold and centre this is ObjectivePerturbation of Huber's loss with a
@@ -135,11 +136,14 @@ class ScaledPerturbation:
     threshold: Threshold
     scale: Callable[[Sequence[Point]], Scale]
     centre: Theta | None = None
+    share: Fraction | None = None
     name: ClassVar[str] = "objective"
 
     def plan(self, problem: Problem, epsilon: Fraction) -> AdaptivePlan:
         """Fix everything but the scale before the charge; ``problem`` is in half ranges of y."""
         d = problem.loss.dim
+        if self.share is not None and not 0 < self.share < 1:
+            raise SpecError(f"share must lie strictly between 0 and 1, got {self.share}.")
         if self.centre is not None and len(self.centre) != d:
             raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")
         Perturbation.of(problem)  # refuses what cannot be perturbed
@@ -199,7 +203,8 @@ class ScaledPerturbation:
             gamma = max(least, a / (small**2 * h))
             return (a + (gamma * large) ** 2) / (h + gamma) ** 2, share, gamma
 
-        _, share, gamma = min(map(choice, SHARES))
+        shares = SHARES if self.share is None else [self.share]
+        _, share, gamma = min(map(choice, shares))
         return share, rounded_up(Fraction(gamma))
 
 

@@ -75,6 +75,11 @@ def certified(plan: P, sampler: str = "auto") -> P:
         refusals.append(refusal)
     if refusals:
         raise IncompatibleParts(refusals[-1])
+    if not fitting:
+        raise IncompatibleParts(
+            f"No sampler draws mechanism={plan.mechanism!r} of {described(plan.problem.loss)} from "
+            f"{described(plan.problem.domain)}. Use a bounded domain, such as Box."
+        )
     others = " or ".join(repr(entry.name) for entry in fitting)
     raise IncompatibleParts(
         f"sampler={sampler!r} does not serve mechanism={plan.mechanism!r} of "

@@ -25,7 +25,7 @@ from typing import ClassVar, TypeGuard
 from kng.core.bits import Bits
 from kng.core.capabilities import LevelField, LineField
 from kng.core.certificate import Certificate
-from kng.core.parts import Point, described
+from kng.core.parts import Point, described, filled
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Assumption, Guarantee
 from kng.core.smoothing import smoothing
@@ -56,12 +56,13 @@ class Order:
     name: ClassVar[str] = "order"
 
     def refusal(self, plan: DensityPlan) -> str | None:
-        """Refuse an unbounded line."""
+        """Refuse an unbounded line, and one with gaps."""
         domain = plan.problem.domain
-        if domain.bounded:
+        if domain.bounded and filled(plan.domain):
             return None
         return (
-            f"The order sampler draws from a bounded line, not from {described(domain)}. Use Box."
+            f"The order sampler draws {described(plan.problem.loss)} from all points between two "
+            f"ends, not from {described(domain)}. Use Box."
         )
 
     def certify(self, plan: DensityPlan) -> DensityPlan:

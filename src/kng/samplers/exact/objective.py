@@ -56,7 +56,7 @@ class Perturbed:
     def draw(self, plan: PerturbedPlan, field: SmoothField, bits: Bits) -> Point:
         """Return the lattice point nearest to the minimiser."""
         domain, noise = plan.problem.domain, LinearTerm(plan)
-        radius = domain.radius if isinstance(domain, BallDomain) else None
+        radius = domain.l1_radius if isinstance(domain, BallDomain) else None
         theta: Theta | None = None
         while True:
             enclosed = noise.refined(bits)

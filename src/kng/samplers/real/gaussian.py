@@ -70,7 +70,7 @@ def best(plan: DensityPlan, field: AffineField) -> Envelope:
     """Return the proposals with the smallest envelope, a ball's corner among them."""
     domain = plan.problem.domain
     assert isinstance(domain, BallDomain)
-    factor, radius = float(plan.rate) / Scale.of(plan).bound, float(domain.radius)
+    factor, radius = float(plan.rate) / Scale.of(plan).bound, float(domain.l1_radius)
     precision, vector = factor * field.matrix, factor * field.vector
     points = anchors(precision, vector, radius)
     # Numbers are smallest around 0, and largest around an estimate that lies far outside.

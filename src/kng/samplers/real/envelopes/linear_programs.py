@@ -44,7 +44,7 @@ class Sup:
         domain = plan.problem.domain
         assert isinstance(domain, BallDomain)
         rate = float(plan.rate) / Scale.of(plan).bound
-        return cls(field.matrix, field.vector, rate, float(domain.radius))
+        return cls(field.matrix, field.vector, rate, float(domain.l1_radius))
 
     def score(self, theta: Matrix) -> Vector:
         """Return the norm for rows of theta."""

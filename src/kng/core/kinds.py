@@ -1,0 +1,36 @@
+"""Kinds of parts: what each must answer, asked before anything is put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kng.core.errors import SpecTypeError
+
+_REMEDY = {
+    "loss": "Use one of kng.losses, such as Location(Squared()).",
+    "function": "Use one of kng.losses, such as Squared() or Pinball(0.5).",
+    "norm": "Use one of kng.norms, such as L2().",
+    "domain": "Use one of kng.domains, such as Box(-5, 5).",
+    "base": "Use one of kng.bases, such as Uniform().",
+    "mechanism": "Use kng.KNG(), kng.Exponential(), kng.KNorm() or kng.ObjectivePerturbation().",
+}
+
+
+def members(protocol: type) -> tuple[str, ...]:
+    """Return what a part of this kind answers."""
+    return tuple(name for name in vars(protocol) if not name.startswith("_"))
+
+
+def require(part: object, kind: str, names: Sequence[str]) -> None:
+    """Refuse what cannot be a part of this kind: parts are known by what they answer."""
+    if isinstance(part, type):
+        raise SpecTypeError(
+            f"{kind} is the class {part.__name__}; make one of it, as in {part.__name__}(...)."
+        )
+    own = getattr(part, "__dict__", ())
+    missing = [name for name in names if not hasattr(type(part), name) and name not in own]
+    if missing:
+        raise SpecTypeError(
+            f"{part if isinstance(part, str | int | float) else type(part).__name__} is no {kind}: "
+            f"it has no {', '.join(missing)}. {_REMEDY.get(kind, '')}".rstrip()
+        )

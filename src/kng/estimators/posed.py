@@ -1,0 +1,236 @@
+"""A loss over records with public bounds, on a domain: what is asked, before any record is seen.
+
+Theta of a location is in the units of the records. Theta of a linear model is effects, as
+coef_bound bounds them: the prediction at the middle of bounds_X minus the middle of bounds_y, then
+coefficient times half a range, all in units of y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from kng.core.bounds import Bounds, bounds_of
+from kng.core.design import REACH, Design, design_of
+from kng.core.encoding import Encoding, encoding_of
+from kng.core.errors import KngError, SpecError
+from kng.core.exact import show
+from kng.core.lattice import AffineMap, Lattice
+from kng.core.parts import Domain, Loss, described
+from kng.core.regions import Grid
+from kng.core.release import Fact
+from kng.estimators.public_facts import (
+    Columns,
+    covariate_bounds,
+    response_bounds,
+    response_range,
+)
+from kng.losses.linear import Linear
+
+# What is weighed: scores, values, sums, or the minimiser of a perturbed loss.
+Kind = Literal["gradient", "value", "sum", "smooth"]
+
+# Steps between the bounds for losses that do not say themselves, in powers of two.
+_BITS = 20
+# Radii of effects that float64 follows, in units of the response, and scales of a loss.
+_LEAST_EFFECT = Fraction(1, 10**9)
+_SMALLEST, _LARGEST = Fraction(1, 10**290), 10**290
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What callers state of records: bounds in one of two forms, steps, and a default."""
+
+    bounds: Any = None
+    bounds_X: Any = None  # noqa: N815 - scikit-learn's capital X
+    bounds_y: Any = None
+    granularity: Any = None
+    missing: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """A loss over its records, and a domain in the loss's own units.
+
+    ``factor`` times theta in the caller's units is theta in the loss's. ``columns`` are those of a
+    table that are to be opened; None where all are.
+    """
+
+    loss: Loss
+    domain: Domain
+    records: Encoding
+    answers: Lattice
+    bounds: Bounds
+    scalar: bool
+    facts: Mapping[str, Fact]
+    factor: Fraction = Fraction(1)
+    units: AffineMap | None = None
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def named(self) -> Encoding:
+        """The records' encoding with the names of their columns."""
+        bounds = replace(self.records.bounds, columns=self.columns)
+        return self.records if self.columns is None else replace(self.records, bounds=bounds)
+
+
+def posed(loss: Any, domain: Domain, kind: Kind, asked: Asked, columns: Columns | None) -> Posed:
+    """Put a loss over what the caller states; ``columns`` are those of X, where there is one."""
+    if isinstance(loss, Linear):
+        return _linear(loss, domain, kind, asked, columns)
+    for name in ("bounds_X", "bounds_y"):
+        if getattr(asked, name) is not None:
+            raise SpecError(f"{name} is for linear models; {described(loss)} takes bounds.")
+    box = _spread(bounds_of(asked.bounds), domain)
+    encode = getattr(loss, "encode", None)
+    records: Encoding = (
+        encoding_of(box, granularity=asked.granularity, missing=asked.missing, bits=_BITS)
+        if encode is None
+        else encode(box, asked.granularity, asked.missing)
+    )
+    over: Loss = loss.over(records)
+    known = domain.sized(over.dim)
+    grid = over.grid or Grid(records.lattice.origin, records.step)
+    answers = _answers(known, grid) if known.bounded else records.lattice
+    scalar = over.dim == 1
+    return Posed(over, known, records, answers, box, scalar, {}, columns=box.columns)
+
+
+def _spread(box: Bounds, domain: Domain) -> Bounds:
+    """Spread one pair of bounds over as many columns as the domain has."""
+    try:
+        dim = domain.dim
+    except KngError:  # it leaves that to the loss
+        return box
+    if len(box) > 1 or box.columns is not None or dim == 1:
+        return box
+    return Bounds(box.low * dim, box.high * dim)
+
+
+def _answers(domain: Domain, grid: Grid) -> Lattice:
+    """Return the lattice around the points of a domain."""
+    points = domain.on(grid)
+    last = tuple(b - a for a, b in zip(points.first, points.last, strict=True))
+    return Lattice(grid.theta(points.first), grid.step, last)
+
+
+def _linear(
+    loss: Linear, domain: Domain, kind: Kind, asked: Asked, columns: Columns | None
+) -> Posed:
+    if asked.granularity is not None:
+        raise SpecError(
+            f"granularity is for records of a location; {described(loss)} reads covariates in "
+            "2**16 steps. Leave it out."
+        )
+    columns, covariates, stated = _sides(loss, domain, asked, columns)
+    design = design_for(loss, covariates, stated, kind)
+    if asked.missing is not None:
+        design = _filled(design, columns, asked.missing)
+    over, known, answers = on_effects(loss, design, domain, kind)
+    shown = Bounds(covariates.low, covariates.high, columns.covariates)
+    if stated is not None:
+        low, high = response_bounds(stated)
+        names = (*columns.covariates, columns.target)
+        shown = Bounds((*covariates.low, low), (*covariates.high, high), names)
+    names = (columns.intercept,) * loss.intercept + columns.covariates
+    facts: dict[str, Fact] = {"coefficients": names}
+    if over.jitter:
+        shift = show(over.jitter * design.half_y / 2)
+        facts["response"] = f"clipped to its bounds, then shifted at random by up to {shift}"
+    wanted = None if asked.bounds is None else (*columns.covariates, columns.response)
+    factor, units = 1 / design.half_y, design.units
+    return Posed(over, known, design.records, answers, shown, False, facts, factor, units, wanted)
+
+
+def _sides(
+    loss: Linear, domain: Domain, asked: Asked, columns: Columns | None
+) -> tuple[Columns, Bounds, Any]:
+    """Return the columns, the bounds of covariates, and those of the response as stated."""
+    if asked.bounds is not None:
+        return _table(loss, asked)
+    if columns is None:
+        columns = _declared(loss, domain, asked.bounds_X)
+    return columns, covariate_bounds(asked.bounds_X, columns), asked.bounds_y
+
+
+def _table(loss: Linear, asked: Asked) -> tuple[Columns, Bounds, Any]:
+    """Read the bounds of a table, the target among its columns."""
+    if asked.bounds_X is not None or asked.bounds_y is not None:
+        raise SpecError("bounds are those of a table, bounds_X and bounds_y of X and y: give one.")
+    if loss.target is None:
+        raise SpecError(
+            f"bounds are those of a table, and {described(loss)} does not say which column is the "
+            "response. Give Linear(..., target='name'), or X and y with bounds_X and bounds_y."
+        )
+    box = bounds_of(asked.bounds)
+    if box.columns is None or loss.target not in box.columns or len(box) < 2:
+        raise SpecError(
+            f"bounds must name the covariates and the target, as in {{'age': (0, 120), "
+            f"{loss.target!r}: (0, 100)}}."
+        )
+    rest = tuple(name for name in box.columns if name != loss.target)
+    at = box.columns.index(loss.target)
+    others = [i for i in range(len(box)) if i != at]
+    return (
+        Columns(len(rest), rest, loss.target),
+        Bounds(tuple(box.low[i] for i in others), tuple(box.high[i] for i in others)),
+        (box.low[at], box.high[at]),
+    )
+
+
+def _declared(loss: Linear, domain: Domain, bounds_x: Any) -> Columns:
+    """Return covariates as bounds_X states them: named, counted, or as many as the domain has."""
+    if bounds_x is None:
+        return Columns(1)
+    box = bounds_of(bounds_x, "bounds_X")
+    try:
+        dim = domain.dim - loss.intercept
+    except KngError:  # it leaves that to the loss
+        dim = len(box)
+    single = box.columns is None and len(box) == 1
+    return Columns(max(dim, 1) if single else len(box), box.columns)
+
+
+def design_for(loss: Linear, covariates: Bounds, stated: Any, kind: Kind) -> Design:
+    """Return how records become whole numbers, once the response's bounds are read."""
+    scale = loss.pointwise.scale
+    if scale is not None and not _SMALLEST <= scale <= _LARGEST:
+        raise SpecError(
+            f"threshold must lie between 1e-290 and 1e290, which coefficients in float64 need; "
+            f"got {float(scale):g}. Use other units."
+        )
+    read = response_range if scale is None else response_bounds
+    response = None if stated is None and scale is not None else read(stated)
+    return loss.encode(covariates, response, "value" if kind == "value" else "gradient")
+
+
+def _filled(design: Design, columns: Columns, missing: Any) -> Design:
+    """Return the design with another default for missing cells."""
+    records = design.records
+    bounds = replace(records.bounds, columns=(*columns.covariates, columns.response))
+    known = encoding_of(bounds, granularity=list(records.step), missing=missing, bits=0)
+    return design_of(replace(records, missing=known.missing), design.intercept, design.scale)
+
+
+def on_effects(
+    loss: Linear, design: Design, domain: Domain, kind: Kind
+) -> tuple[Linear, Domain, Lattice]:
+    """Put a linear model over a design, on a domain of effects in units of y.
+
+    Returns the loss, the domain in units of the standardised response, and where answers live.
+    """
+    known = domain.scaled(1 / design.half_y).sized(design.dim)
+    if kind == "smooth":
+        return loss.over(design), known, design.lattice
+    bound = None
+    if known.bounded:
+        bound = max(max(abs(low), abs(high)) for low, high in known.region().sides())
+        if loss.proportion is not None and not _LEAST_EFFECT <= bound <= REACH:
+            raise SpecError(
+                f"{described(domain)} must reach 1e-9 to {REACH} times {show(design.half_y)}, the "
+                "unit of the response. Half the range of y is a value to start from."
+            )
+    answers = loss.lattice(design, bound)
+    return loss.over(design, answers), known, answers
