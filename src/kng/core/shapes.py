@@ -46,3 +46,12 @@ class FacetShape:
 
 
 Shape = BoxShape | SumShape | RoundShape | InterceptShape | FacetShape
+
+
+def with_intercept(low: Fraction, high: Fraction) -> BoxShape | InterceptShape:
+    """Return the hull of all differences of  w z,  low <= w <= high,  z_0 = 1, |z_j| <= 1.
+
+    Up to its size; docs/proofs/norms/intercept.md.
+    """
+    slope = (high - low) / (2 * max(abs(low), abs(high)))
+    return InterceptShape(slope) if Fraction(1, 2) <= slope < 1 else BoxShape()

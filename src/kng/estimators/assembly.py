@@ -21,8 +21,8 @@ from kng.estimators.density import Density, density_of
 from kng.estimators.parts import domain_part, loss_part, norm_for, norm_part
 from kng.estimators.planned import planned
 from kng.estimators.posed import Asked, Kind, Posed, posed
-from kng.estimators.public_plan import Planned
 from kng.estimators.public_facts import Columns, declared_width, resolved
+from kng.estimators.public_plan import Planned
 from kng.estimators.request import Request, details, request_of
 from kng.losses.linear import Linear
 from kng.samplers.registry import Plan

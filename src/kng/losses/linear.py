@@ -19,7 +19,7 @@ from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.quadratic import Matrix
 from kng.core.records import Source
 from kng.core.regions import Grid, Region
-from kng.core.shapes import BoxShape, InterceptShape, Shape
+from kng.core.shapes import BoxShape, Shape, with_intercept
 from kng.losses.accelerators import accelerator_of, load_covers
 from kng.losses.fields.linear_field import read_linear
 from kng.losses.fields.piecewise_field import read_pieces
@@ -39,7 +39,7 @@ _EVERY = Interval(None, None)
 MOST_WALLS = 10
 # Steps of the largest value, where values are rounded to steps.
 LOSS = 2**41
-_NONE, _ONE, _HALF = Fraction(0), Fraction(1), Fraction(1, 2)
+_NONE, _ONE = Fraction(0), Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +112,12 @@ class Linear:
         return linear_lattice(self.pointwise, design, bound)
 
     def best_shape(self, unit: PrivacyUnit, bounded: bool) -> Shape | None:
-        """Return the ball that fits one record's changes best; None if each theta has another.
-
-        A bounded psi in [u, v] with an intercept, one record replaced by another: the hull of all
-        differences (docs/proofs/norms/intercept.md).
-        """
+        """Return the ball that fits one record's changes best; None if each theta has another."""
         if self.proportion is not None and not bounded:
             return None
         found = self._bounded()
         kept = isinstance(unit.neighbours, ReplaceOne) and unit.presence == "always"
-        if found is None or not (self.intercept and kept):
-            return BoxShape()
-        slope = (found[1] - found[0]) / (2 * max(map(abs, found)))
-        return InterceptShape(slope) if _HALF <= slope < 1 else BoxShape()
+        return with_intercept(*found) if found and self.intercept and kept else BoxShape()
 
     def over(
         self, design: Design, answers: Lattice | None = None, jitter: Fraction | None = None
