@@ -4,7 +4,7 @@ Production supplies everything that carries privacy: plans with their rates, wid
 norms, and every record's loss, gradient and Hessian, read through the one door. The auditor only
 adds records up, normalises, integrates the noise over normal cones, and divides.
 
-    Model              what is asked: loss, mechanism, norm, relation, epsilon, domain
+    Model              what is asked: pointwise loss, mechanism, norm, relation, epsilon, domain
     Lattice            outputs to look at: points of Theta, edges and vertices of a ball
     Pieces             what each record of a universe adds at each of them
     log_laws           one row of log probabilities (or log densities) for each dataset
@@ -34,14 +34,18 @@ from regression.setting import NORMS, Array, problem
 from regression.surface import edge_density, edges, rays, vertex_mass, vertices
 
 from kng.bases import Uniform
-from kng.core.capabilities import AffineField
+from kng.core.parts import Norm
 from kng.core.perturbed import PerturbedPlan
 from kng.core.plan import DensityPlan
 from kng.core.problem import Problem
 from kng.data import open_regression
 from kng.domains import Whole
-from kng.losses import Huber, LeastSquares
+from kng.losses import Huber
+from kng.losses.fields.quadratic_field import QuadraticField
+from kng.losses.pointwise.function import Pointwise
 from kng.mechanisms import ObjectivePerturbation
+from kng.norms import WeightedSup
+from kng.samplers.real.space import Scale
 
 Record = tuple[float, ...]  # z_1, ..., z_k, y: dyadic, so that ingestion does not round them
 Counts = np.ndarray[Any, np.dtype[np.int64]]
@@ -57,9 +61,9 @@ REACH = 8
 
 @dataclass(frozen=True)
 class Model:
-    """One mechanism on one loss, with everything public that its plan needs."""
+    """One mechanism on one linear model, with everything public that its plan needs."""
 
-    loss: Any
+    pointwise: Pointwise
     mechanism: Any
     dim: int
     norm: str = "linf"
@@ -82,17 +86,16 @@ class Model:
             intercept=self.intercept,
             relation=self.relation,
             people=self.people,
-            loss=self.loss,
+            pointwise=self.pointwise,
             domain=Whole(self.dim, base=Uniform()) if flat else None,
-            unit=REACH if isinstance(self.loss, Huber) else 1,
+            unit=REACH if isinstance(self.pointwise, Huber) else 1,
             low=self.low,
             low_y=self.low_y,
         )
 
-    @property
-    def plan(self) -> DensityPlan | PerturbedPlan:
+    def plan(self, n: int = 1) -> DensityPlan | PerturbedPlan:
         """Return the production plan; a fresh one, so that seeded faults take effect."""
-        plan: DensityPlan | PerturbedPlan = self.mechanism.plan(self.problem(), self.epsilon)
+        plan: DensityPlan | PerturbedPlan = self.mechanism.plan(self.problem(n), self.epsilon)
         return plan
 
 
@@ -184,14 +187,11 @@ class Universe:
 # --- what a record adds --------------------------------------------------------------------------
 
 
-def read(regression: Problem, dataset: Iterable[Record]) -> Any:
-    """Return the field that production reads, through its one door."""
-    columns = len(regression.design.records)
-    table = np.array(list(dataset), dtype=np.float64).reshape(-1, columns)
-    source = open_regression(table[:, :-1], table[:, -1], regression.design.records)
-    if isinstance(regression.loss, LeastSquares):
-        return regression.loss.read_affine(source, regression.design)
-    return regression.loss.read_smooth(source, regression.design, regression.unit.neighbours)
+def read(plan: DensityPlan | PerturbedPlan, dataset: Iterable[Record]) -> Any:
+    """Return the field that production reads for a plan, through its one door."""
+    records = plan.problem.records
+    table = np.array(list(dataset), dtype=np.float64).reshape(-1, len(records))
+    return plan.read(open_regression(table[:, :-1], table[:, -1], records), [plan])[0]
 
 
 @dataclass(frozen=True)
@@ -203,9 +203,11 @@ class Pieces:
     hessian: Array
 
     @classmethod
-    def of(cls, regression: Problem, records: Sequence[Record], theta: Array) -> Pieces:
+    def of(
+        cls, plan: DensityPlan | PerturbedPlan, records: Sequence[Record], theta: Array
+    ) -> Pieces:
         """Ask production for one record at a time."""
-        parts = [_at_points(read(regression, [r]), theta) for r in records]
+        parts = [_at_points(read(plan, [r]), theta) for r in records]
         return cls(*(np.array(part) for part in zip(*parts, strict=True)))
 
     def sums(self, counts: Counts) -> Pieces:
@@ -224,7 +226,7 @@ def _at_points(summed: Any, theta: Array) -> tuple[Array, Array, Array]:
 
 def derivatives(summed: Any, at: Array) -> tuple[float, Array, Array]:
     """Return the same at one point; a piecewise field has no value, and none is asked for."""
-    if isinstance(summed, AffineField):
+    if isinstance(summed, QuadraticField):
         return summed.derivatives(at)
     piece = summed.piece([Fraction(v) for v in at], Fraction(1))
     hessian = np.array([[float(v) for v in row] for row in piece.rows])
@@ -236,18 +238,32 @@ def derivatives(summed: Any, at: Array) -> tuple[float, Array, Array]:
 
 def log_laws(plan: DensityPlan | PerturbedPlan, pieces: Pieces, at: Lattice) -> Array:
     """Return log probabilities of lattice points, one row for each dataset."""
-    theta, norm = at.points, plan.problem.norm
-    d = theta.shape[1]
+    theta = at.points
     if isinstance(plan, PerturbedPlan):
         return _perturbed(plan, pieces, at)
-    if plan.score == "value":
-        logs = -plan.rate * pieces.value / plan.scale.bound
+    rate, scale = float(plan.rate), Scale.of(plan)
+    if plan.weighs == "value":
+        logs = -rate * pieces.value / scale.bound
     else:
-        divided = (pieces.gradient + float(plan.ridge) * theta) / plan.scale.widths(theta)
-        logs = -plan.rate * norm.lengths(divided.reshape(-1, d)).reshape(divided.shape[:-1])  # type: ignore[attr-defined]
+        divided = (pieces.gradient + float(plan.ridge) * theta) / scale.widths(theta)
+        logs = -rate * lengths(plan.problem.norm, divided)
     # the lattice is uniform in the chart, as one degree of freedom is; the tail is three's
     logs = logs + log_base(theta, None if isinstance(plan.problem.domain, Whole) else 1.0)
     return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
+
+
+def lengths(norm: Any, vectors: Array) -> Array:
+    """Return the norms of many vectors."""
+    rows = vectors.reshape(-1, vectors.shape[-1])
+    return np.asarray(norm.lengths(rows)).reshape(vectors.shape[:-1])
+
+
+def plain(norm: Norm, rate: float) -> tuple[str, float]:
+    """Return a norm by its name and the rate in it; a box of equal sides is a larger cube."""
+    if isinstance(norm, WeightedSup):
+        (side,) = set(norm.width)
+        return "linf", rate / float(side)
+    return next(key for key, known in NORMS.items() if known == norm), rate
 
 
 def _perturbed(plan: PerturbedPlan, pieces: Pieces, at: Lattice) -> Array:
@@ -257,10 +273,9 @@ def _perturbed(plan: PerturbedPlan, pieces: Pieces, at: Lattice) -> Array:
     gradient = pieces.gradient + ridge * (at.points - np.array(plan.centre, dtype=float))
     hessian = pieces.hessian + ridge * np.eye(d)
     n, inner = len(gradient), len(at.inside)
-    rows = gradient[:, :inner].reshape(-1, d)
-    exponent = rate * norm.lengths(rows).reshape(n, inner)  # type: ignore[attr-defined]
+    exponent = rate * lengths(norm, gradient[:, :inner])
     parts = [np.linalg.slogdet(hessian[:, :inner])[1] - exponent]
-    name = next(key for key, known in NORMS.items() if known == norm)
+    name, rate = plain(norm, rate)
     m = rays(float(np.abs(gradient).max()) + 30 / rate, 120)
     start = inner
     for signs, points in at.edges:
@@ -312,7 +327,7 @@ class Verdict:
 
 @lru_cache(maxsize=32)
 def _known(model: Model, records: tuple[Record, ...], at: int, theta: bytes) -> Pieces:
-    return Pieces.of(model.problem(), records, np.frombuffer(theta).reshape(at, model.dim))
+    return Pieces.of(model.plan(), records, np.frombuffer(theta).reshape(at, model.dim))
 
 
 def forget() -> None:
@@ -324,15 +339,15 @@ def pieces_of(model: Model, records: tuple[Record, ...], at: Lattice) -> Pieces:
     """Return production's pieces, remembered between models with the same loss and design."""
     theta = at.points
     read_by = Model(
-        model.loss, None, model.dim, radius=Fraction(1), intercept=model.intercept,
-        low=model.low, low_y=model.low_y,
+        model.pointwise, ObjectivePerturbation(), model.dim, radius=Fraction(1),
+        intercept=model.intercept, low=model.low, low_y=model.low_y,
     )  # fmt: skip
     return _known(read_by, records, len(theta), theta.tobytes())
 
 
 def audit(model: Model, records: tuple[Record, ...], points: int, most: int = 3) -> Verdict:
     """Return the largest loss over all neighbours among all small datasets of these records."""
-    plan = model.plan
+    plan = model.plan()
     universe = Universe.of(records, model.relation, most)
     at = lattice(model.dim, model.radius, points, boundary=isinstance(plan, PerturbedPlan))
     logs = log_laws(plan, pieces_of(model, records, at).sums(universe.counts), at)
@@ -414,19 +429,19 @@ def climb(model: Model, n: int, seed: int, steps: int, points: int = 0) -> Verdi
     with records that move nothing.
     """
     rng = random.Random(seed)
-    plan, regression = model.plan, model.problem(n)
-    columns = len(regression.design.records)
-    high = (*(1.0,) * (columns - 1), float(REACH if isinstance(model.loss, Huber) else 1))
+    plan = model.plan(n)
+    columns = len(plan.problem.records)
+    high = (*(1.0,) * (columns - 1), float(REACH if isinstance(model.pointwise, Huber) else 1))
     end = 4.0 if model.radius is None else 0.999 * float(model.radius)
     ball = () if model.radius is None else tuple(vertices(model.dim, float(model.radius)))
 
     @lru_cache(maxsize=4096)
     def affine(record: Record) -> Any:
-        return read(regression, [record])
+        return read(plan, [record])
 
     def pieces(dataset: tuple[Record, ...], theta: Array) -> tuple[Array, ...]:
         if not points:
-            return _at_points(read(regression, dataset), theta)
+            return _at_points(read(plan, dataset), theta)
         fields = [affine(r) for r in dataset]
         A, b = sum(f.matrix for f in fields), sum(f.vector for f in fields)
         gradient = theta @ A - b

@@ -8,7 +8,7 @@ from audit.oracle import RELATIONS, REPLACE
 from audit.regression import Model, Record
 from regression.setting import NORMS
 
-from kng.losses import Huber, LeastSquares
+from kng.losses import Huber, Squared
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 
 ONE, HALF = Fraction(1), Fraction(1, 2)
@@ -37,7 +37,7 @@ HUBER_PLANE: tuple[Record, ...] = (
 def universe(model: Model) -> tuple[Record, ...]:
     """Return the records of a model's universe."""
     flat = model.dim - model.intercept == 1
-    if isinstance(model.loss, Huber):
+    if isinstance(model.pointwise, Huber):
         return HUBER_LINE if flat else HUBER_PLANE
     return LINE if flat else PLANE
 
@@ -54,14 +54,14 @@ def name_of(model: Model) -> str:
         mechanism += f"-{model.mechanism.share}"
     if getattr(model.mechanism, "centre", None) is not None:
         mechanism += "-centred"
-    loss = "huber" if isinstance(model.loss, Huber) else "squared"
+    loss = "huber" if isinstance(model.pointwise, Huber) else "squared"
     where = "whole" if model.radius is None else "ball"
     one = "+1" * model.intercept
     return f"{mechanism}-{loss}-d{model.dim}{one}-{where}-{model.norm}-{model.relation}"
 
 
 def _models() -> list[Model]:
-    squared, huber = LeastSquares(), Huber()
+    squared, huber = Squared(), Huber(1)
     found: list[Model] = []
     for relation in RELATIONS:
         for radius in (None, ONE):
@@ -159,4 +159,4 @@ assert MODELS.keys() == FLOORS.keys()
 
 def kng(dim: int, norm: str, radius: Fraction | None = None, relation: str = REPLACE) -> Model:
     """Return KNG for least squares."""
-    return Model(LeastSquares(), KNG(), dim, norm, radius, relation)
+    return Model(Squared(), KNG(), dim, norm, radius, relation)

@@ -12,7 +12,8 @@ from audit.regression import Model, Record, Verdict, audit
 from audit.regression_cases import HALF, ONE, points, universe
 
 from kng.core.design import Design
-from kng.losses import Huber, LeastSquares
+from kng.losses import Huber, Squared
+from kng.losses.linear_spread import LinearSpread
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 
 ZERO, QUARTER = Fraction(0), Fraction(1, 4)
@@ -25,19 +26,19 @@ BOXES = {
     "across 0": (-HALF, -QUARTER),
 }
 MODELS = {
-    "kng d1": Model(LeastSquares(), KNG(), 1, "coordinate"),
-    "kng d2": Model(LeastSquares(), KNG(), 2, "coordinate"),
-    "kng l2": Model(LeastSquares(), KNG(), 2, "l2"),
-    "kng ball": Model(LeastSquares(), KNG(), 2, "linf", ONE),
-    "exponential": Model(LeastSquares(), Exponential(), 2, "linf", ONE),
-    "objective": Model(LeastSquares(), ObjectivePerturbation(), 2, "linf", ONE),
-    "huber": Model(Huber(), ObjectivePerturbation(), 2, "linf"),
+    "kng d1": Model(Squared(), KNG(), 1, "coordinate"),
+    "kng d2": Model(Squared(), KNG(), 2, "coordinate"),
+    "kng l2": Model(Squared(), KNG(), 2, "l2"),
+    "kng ball": Model(Squared(), KNG(), 2, "linf", ONE),
+    "exponential": Model(Squared(), Exponential(), 2, "linf", ONE),
+    "objective": Model(Squared(), ObjectivePerturbation(), 2, "linf", ONE),
+    "huber": Model(Huber(1), ObjectivePerturbation(), 2, "linf"),
 }
 
 
 def records_of(model: Model) -> tuple[Record, ...]:
     """Return the universe of [-1, 1], clipped, and all corners of what is left."""
-    top = 8.0 if isinstance(model.loss, Huber) else 1.0
+    top = 8.0 if isinstance(model.pointwise, Huber) else 1.0
     low, low_y = float(model.low), top * float(model.low_y)
     corners = [(*(z,) * model.dim, y) for z in (low, 1.0) for y in (low_y, top)]
     inside = [(*(max(z, low) for z in r[:-1]), max(r[-1], low_y)) for r in universe(model)]
@@ -68,7 +69,7 @@ def test_no_tiny_dataset_exceeds_epsilon(name: str, box: str, relation: str) -> 
 
 def with_slope(monkeypatch: pytest.MonkeyPatch, slope: Callable[[Design], Fraction]) -> None:
     """Let least squares state another slope."""
-    monkeypatch.setattr(LeastSquares, "slope", lambda _, design, __: slope(design))
+    monkeypatch.setattr(LinearSpread, "longest", property(lambda self: slope(self.design)))
 
 
 @pytest.mark.parametrize("box", ["positive covariates", "positive response", "across 0"])

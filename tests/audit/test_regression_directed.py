@@ -53,7 +53,7 @@ FLOORS = {
 def search(name: str, enough: float) -> list[Verdict]:
     """Climb from one start after the other until the floor is reached."""
     model = MODELS[name]
-    lines = {1: 301, 2: 49}[model.dim] if isinstance(model.plan, DensityPlan) else 0
+    lines = {1: 301, 2: 49}[model.dim] if isinstance(model.plan(), DensityPlan) else 0
     found: list[Verdict] = []
     for seed in range(12):
         found.append(climb(model, 60, seed, 400, lines))

@@ -17,13 +17,19 @@ from audit.oracle import RELATIONS
 from audit.regression import Model, Verdict, audit, climb, forget
 from audit.regression_cases import FLOORS, MODELS, points, universe
 
+from kng.core.bodies import Hull
 from kng.core.encoding import Encoding
 from kng.core.plan import DensityPlan
 from kng.core.privacy import AddRemove, PrivacyUnit
+from kng.core.regions import Region
 from kng.data.ingest import Ingest
-from kng.losses import Huber, LeastSquares
+from kng.losses import Huber, Linear
+from kng.losses.linear_spread import LinearSpread
+from kng.losses.pointwise.function import Interval
 from kng.mechanisms import ObjectivePerturbation
 from kng.mechanisms import objective as objective_module
+from kng.mechanisms.objective import Perturbation
+from kng.norms import LInf
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +48,7 @@ def verdict(name: str, **changes: Any) -> Verdict:
 def search(name: str) -> Verdict:
     """Climb from one corner with sixty records."""
     model = MODELS[name]
-    lines = 49 if isinstance(model.plan, DensityPlan) else 0
+    lines = 49 if isinstance(model.plan(), DensityPlan) else 0
     return climb(model, 60, 1, 250, lines)
 
 
@@ -66,9 +72,9 @@ DENSITIES = [
 SLACK = ["kng-squared-d2-ball-linf-replace-one", "kng-squared-d2-whole-l1-replace-one"]
 
 
-def full_rate(self: DensityPlan) -> float:
+def full_rate(self: DensityPlan) -> Fraction:
     """The rate without its factor 2, which pays for the normaliser."""
-    return float(self.epsilon / self.problem.unit.records_per_person)
+    return self.epsilon / self.problem.unit.records_per_person
 
 
 @pytest.mark.parametrize("name", DENSITIES)
@@ -94,10 +100,8 @@ def test_the_whole_rate_would_do_where_losses_only_add_up(monkeypatch: pytest.Mo
 
 
 def scaled_widths(factor: float) -> Any:
-    original = LeastSquares.widths
-    return lambda self, theta, design, neighbours: (
-        factor * original(self, theta, design, neighbours)
-    )
+    original = Linear.widths
+    return lambda self, theta, unit: factor * original(self, theta, unit)
 
 
 WHOLE = [name for name in DENSITIES if "whole" in name]
@@ -105,13 +109,13 @@ WHOLE = [name for name in DENSITIES if "whole" in name]
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_halved_widths_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LeastSquares, "widths", scaled_widths(0.5))
+    monkeypatch.setattr(Linear, "widths", scaled_widths(0.5))
     assert verdict(name).broken
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_doubled_widths_miss_their_floors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LeastSquares, "widths", scaled_widths(2.0))
+    monkeypatch.setattr(Linear, "widths", scaled_widths(2.0))
     found = verdict(name)
     loss, width = FLOORS[name]
     assert found.private
@@ -122,12 +126,8 @@ def test_doubled_widths_miss_their_floors(name: str, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("name", WHOLE)
 def test_widths_taken_at_zero_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Delta(theta) grows with theta; the one at 0 holds nowhere else."""
-    original = LeastSquares.widths
-    monkeypatch.setattr(
-        LeastSquares,
-        "widths",
-        lambda self, theta, design, neighbours: original(self, 0 * theta, design, neighbours),
-    )
+    original = Linear.widths
+    monkeypatch.setattr(Linear, "widths", lambda self, theta, unit: original(self, 0 * theta, unit))
     assert verdict(name).broken
 
 
@@ -137,11 +137,11 @@ def test_widths_without_their_second_form_are_caught(
 ) -> None:
     """2 T_j is right for small |theta_j| only; beyond, z_j^2 theta_j takes over."""
 
-    def first_form(self: LeastSquares, theta: Any, design: Any, neighbours: Any) -> Any:
+    def first_form(self: Linear, theta: Any, unit: PrivacyUnit) -> Any:
         a = np.abs(theta)
         return 2 * (1 + a.sum(axis=-1, keepdims=True) - a)
 
-    monkeypatch.setattr(LeastSquares, "widths", first_form)
+    monkeypatch.setattr(Linear, "widths", first_form)
     found = verdict(f"kng-squared-d{d}-whole-coordinate-replace-one")
     assert found.broken
 
@@ -149,27 +149,28 @@ def test_widths_without_their_second_form_are_caught(
 @pytest.mark.parametrize("norm", ["linf", "l2", "l1"])
 def test_a_ball_without_its_radius_is_caught(norm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest Delta over the ball is at its surface, not at 0."""
-    monkeypatch.setattr(
-        LeastSquares, "gradient_bound", lambda self, bound, *given: self.slope(*given)
-    )
+    original, zero = LinearSpread.over, Region.at((Fraction(0),) * 2)
+    monkeypatch.setattr(LinearSpread, "over", lambda self, _: original(self, zero))
     assert verdict(f"kng-squared-d2-ball-{norm}-add-remove").broken
 
 
 @pytest.mark.parametrize("d", [1, 2])
 def test_a_halved_largest_loss_is_caught(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LeastSquares, "value_sensitivity", lambda self, b: (1 + b) ** 2 / 4)
+    original = Linear.values
+
+    def halved(self: Linear, region: Region) -> Hull:
+        (largest,) = original(self, region).scores()
+        return Hull((largest.times(Fraction(1, 2)),))
+
+    monkeypatch.setattr(Linear, "values", halved)
     assert verdict(f"exponential-squared-d{d}-ball-linf-replace-one").broken
 
 
 def test_the_sensitivity_of_add_remove_does_not_serve_replacement(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    original = LeastSquares.widths
-    monkeypatch.setattr(
-        LeastSquares,
-        "widths",
-        lambda self, theta, design, _: original(self, theta, design, AddRemove()),
-    )
+    original, adding = Linear.widths, PrivacyUnit(AddRemove())
+    monkeypatch.setattr(Linear, "widths", lambda self, theta, _: original(self, theta, adding))
     assert verdict("kng-squared-d2-whole-coordinate-replace-one").caught
 
 
@@ -189,7 +190,7 @@ def test_a_missing_share_for_the_determinant_is_caught(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of epsilon on the noise, and a ridge that is only there for the solver."""
-    monkeypatch.setattr(objective_module, "ridge", lambda problem, epsilon, share: 1e-3)
+    monkeypatch.setattr(Perturbation, "ridge", lambda *_: Fraction(1, 1000))
     assert verdict(name, mechanism=ObjectivePerturbation(Fraction(99, 100))).broken
 
 
@@ -201,7 +202,7 @@ def test_a_share_that_is_spent_twice_is_caught(name: str, monkeypatch: pytest.Mo
 
     def greedy(self: ObjectivePerturbation, problem: Any, epsilon: Fraction) -> Any:
         plan = original(self, problem, epsilon)
-        return replace(plan, rate=plan.rate / float(plan.share))
+        return replace(plan, rate=plan.rate / plan.share)
 
     monkeypatch.setattr(ObjectivePerturbation, "plan", greedy)
     assert verdict(name).broken
@@ -212,14 +213,14 @@ def test_a_ridge_for_one_coordinate_is_caught_in_two(
     relation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The Hessian of a corner has the eigenvalue d, not 1."""
-    monkeypatch.setattr(Huber, "curvature", lambda self, design: Fraction(1))
+    monkeypatch.setattr(Linear, "curvature", lambda self: Fraction(1))
     assert verdict(f"objective-huber-d2-whole-linf-{relation}").broken
 
 
 @pytest.mark.parametrize("name", HUBER)
 def test_a_halved_noise_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = Huber.widths
-    monkeypatch.setattr(Huber, "widths", lambda self, n: original(self, n) / 2)
+    half = Fraction(1, 2)
+    monkeypatch.setattr(Huber, "psi", lambda *_: Interval(-half, half))
     assert verdict(name).broken
 
 
@@ -227,8 +228,8 @@ def test_a_halved_noise_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_halved_noise_is_caught_for_least_squares(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = LeastSquares.gradient_bound
-    monkeypatch.setattr(LeastSquares, "gradient_bound", lambda *given: original(*given) / 2)
+    original = objective_module.delta
+    monkeypatch.setattr(objective_module, "delta", lambda *given: original(*given) / 2)
     assert verdict(name).broken
 
 
@@ -239,11 +240,8 @@ def test_a_norm_that_forgets_its_corner_is_caught(
 ) -> None:
     """All coordinates move at once, so the change is as long as (1, ..., 1)."""
 
-    def sensitivity(problem: Any) -> Fraction:
-        bound = problem.loss.perturbed_bound(None, problem.design, problem.unit.neighbours)
-        return Fraction(problem.unit.group(bound))
-
-    monkeypatch.setattr(objective_module, "sensitivity", sensitivity)
+    original = objective_module.delta
+    monkeypatch.setattr(objective_module, "delta", lambda _, *given: original(LInf(), *given))
     assert verdict(f"objective-huber-d2-whole-{norm}-{relation}").broken
 
 
@@ -258,20 +256,18 @@ def test_a_person_with_two_records_who_counts_as_one_is_caught(
     perturbed = f"objective-huber-d2-whole-linf-{relation}"
     for name in (density, perturbed):
         assert verdict(name, people=2).private
-    monkeypatch.setattr(DensityPlan, "rate", property(lambda self: float(self.epsilon) / 2))
+    monkeypatch.setattr(DensityPlan, "rate", property(lambda self: self.epsilon / 2))
     assert verdict(density, people=2).caught
     monkeypatch.setattr(PrivacyUnit, "group", lambda self, sensitivity: sensitivity)
     assert verdict(perturbed, people=2).broken  # in the noise
 
 
 def test_a_ridge_that_forgets_the_second_record_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = objective_module.ridge
+    original = Perturbation.ridge
     monkeypatch.setattr(
-        objective_module,
+        Perturbation,
         "ridge",
-        lambda problem, epsilon, share: original(
-            replace(problem, unit=PrivacyUnit(problem.unit.neighbours)), epsilon, share
-        ),
+        lambda self, *given: original(replace(self, records_per_person=1), *given),
     )
     assert verdict("objective-huber-d2-whole-linf-add-remove", people=2).broken
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from kng.core.bodies import Body
+from kng.core.delta import changes
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
@@ -43,6 +45,15 @@ class Problem:
         refused = self.norm.refusal(dim)
         if refused is not None:
             raise IncompatibleParts(refused)
+
+    def fitted(self, body: Body) -> Problem:
+        """Return the problem with its norm fitted to what one record can change in a body.
+
+        A norm that follows the changes is then one norm, for Delta and for whatever is measured or
+        drawn in it; other norms stay as they are.
+        """
+        norm = self.norm.at(changes(body, self.unit))
+        return self if norm is self.norm else replace(self, norm=norm)
 
     @property
     def standing(self) -> Standing:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from kng.core.capabilities import AffineLoss, BallDomain
-from kng.core.delta import Delta, changes
+from kng.core.delta import Delta
 from kng.core.errors import IncompatibleParts
 from kng.core.parts import described
 from kng.core.plan import DensityPlan
@@ -43,10 +43,9 @@ class KNG:
             )
         problem.refuse_norm(loss.dim)
         region = domain.region()
-        if isinstance(domain, BallDomain):
-            # Delta is one number here, so a norm that follows the changes is one norm, too.
-            fitted = problem.norm.at(changes(loss.body(region), unit))
-            problem = replace(problem, norm=fitted)
+        if domain.bounded and problem.norm.follows:
+            # Scores at all points are measured in one norm: that of all their changes.
+            problem = problem.fitted(loss.body(region))
         delta = Delta(problem.norm, unit, loss.body, loss.smallest)
         largest = isinstance(domain, BallDomain)
         steady = delta.over(region) if largest else delta.steady(region)

@@ -74,4 +74,5 @@ class KNorm:
             )
         body, steps = sums.body(unit), sums.steps(unit)
         problem.refuse_norm(len(steps))
+        problem = problem.fitted(body)
         return NoisePlan(problem, epsilon, self.name, delta(problem.norm, body, unit), steps)

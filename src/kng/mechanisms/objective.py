@@ -61,7 +61,7 @@ class ObjectivePerturbation:
         share = self.share or min(SHARES, key=self._prediction(facts, epsilon))
         lattice, length = problem.answers, problem.domain.region().length
         return PerturbedPlan(
-            problem,
+            facts.problem,
             epsilon,
             self.name,
             share,
@@ -95,13 +95,13 @@ class ObjectivePerturbation:
 
 @dataclass(frozen=True, slots=True)
 class Perturbation:
-    """What objective perturbation needs to know of a problem.
+    """What objective perturbation needs to know of a problem, in the norm its noise is drawn from.
 
     ``sensitivity`` is the largest change of the gradient over Theta in the norm, for the whole
     unit; ``curvature`` is lambda, the largest eigenvalue of one record's Hessian.
     """
 
-    dim: int
+    problem: Problem
     sensitivity: Fraction
     curvature: Fraction
     typical_size: Fraction
@@ -129,9 +129,11 @@ class Perturbation:
                 f"everything (Whole), not over {described(domain)}. Use one of these, or KNG."
             )
         region = domain.region()
+        body = loss.body(region)
+        problem = problem.fitted(body)
         return cls(
-            loss.dim,
-            unit.group(delta(norm, loss.body(region), unit)),
+            problem,
+            unit.group(delta(problem.norm, body, unit)),
             curvature,
             loss.typical_size(region.length),
             unit.records_per_person,
@@ -152,10 +154,13 @@ class Perturbation:
     def noise_error(self, epsilon: Fraction) -> float:
         """Return E ||u||_2^2 of the noise that epsilon pays for.
 
-        In the sup norm it is d (d+1) (d+2) / 3 / rate^2; other norms order shares alike.
+        In a sup norm it is (d+1) (d+2) / 3 / rate^2 times the sum of the squares of the half sides
+        of its ball, d if they are 1; other norms order shares alike.
         """
-        d = self.dim
-        return d * (d + 1) * (d + 2) / 3 * float(self.sensitivity / epsilon) ** 2
+        d, norm = self.problem.loss.dim, self.problem.norm
+        axes = ([Fraction(i == j) for i in range(d)] for j in range(d))
+        sides = sum((1 / norm.value(axis) ** 2 for axis in axes), Fraction(0))
+        return float(sides * (d + 1) * (d + 2) / 3) * float(self.sensitivity / epsilon) ** 2
 
 
 def rounded_up(number: Fraction) -> Fraction:

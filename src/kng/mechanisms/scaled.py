@@ -175,7 +175,7 @@ class ScaledPerturbation:
         facts = Perturbation.of(inner)
         share, gamma = self._tuned(facts, problem.unit, epsilon, size / threshold)
         return PerturbedPlan(
-            inner,
+            facts.problem,
             epsilon,
             self.name,
             share,

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from flint import arb
+
+from kng.core.bits import Bits
 from kng.core.bodies import Piece
 from kng.core.errors import SpecError
 from kng.core.exact import positives
@@ -56,7 +59,7 @@ class WeightedSup:
 
     def bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Return bounds on the norm between two corners, for rows of corners."""
-        return LInf(tuple(1 / w for w in self.width)).bounds(low, high)
+        return self._weighted.bounds(low, high)
 
     def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
         """Return the largest norm between two corners, exactly."""
@@ -73,6 +76,35 @@ class WeightedSup:
     def refusal(self, dim: int) -> str | None:
         """Say that the widths are not one per coordinate, or None."""
         return mismatch("WeightedSup", self.width, dim)
+
+    def divisor(self, widths: Array) -> Array:
+        """Return the norm of each row of coordinate sensitivities, for every coordinate."""
+        return self._weighted.divisor(widths)
+
+    def lengths(self, rows: Array) -> Array:
+        """Return the norm of each row."""
+        return self._weighted.lengths(rows)
+
+    def log_volume(self, dim: int) -> float:
+        """Return the log volume of the unit ball."""
+        return self._weighted.log_volume(dim)
+
+    def directions(self, bits: Bits, rows: int, dim: int) -> Array:
+        """Return points of norm one with the cone measure."""
+        return self._weighted.directions(bits, rows, dim)
+
+    def uniforms(self, dim: int) -> int:
+        """Return how many uniform numbers one point is made of."""
+        return self._weighted.uniforms(dim)
+
+    def noise(self, uniforms: Sequence[arb], dim: int) -> list[arb]:
+        """Enclose a point with density proportional to exp(-||u||)."""
+        return self._weighted.noise(uniforms, dim)
+
+    @property
+    def _weighted(self) -> LInf:
+        """The same norm, given by weights."""
+        return LInf(tuple(1 / w for w in self.width))
 
     def half_widths(self, dim: int) -> tuple[Fraction, ...]:
         """Return the ball's half widths."""

@@ -101,11 +101,6 @@ class BranchAndBound:
                 f"{loss.remedy}, or name the Markov chain sampler='hit-and-run', whose guarantee "
                 "is only approximate."
             )
-        if plan.weighs == "gradient" and plan.steady is None and problem.norm.follows:
-            return (
-                f"Branch and bound measures {described(loss)} in one norm, and "
-                f"{described(problem.norm)} is another one at every theta. Use LInf, L1 or L2."
-            )
         if max(map(abs, (*plan.domain.first, *plan.domain.last))) > _LARGEST_COORDINATE:
             return (
                 "Branch and bound needs a lattice with coordinates of at most 2**50; use a coarser "
