@@ -174,8 +174,8 @@ ONE, HALF = Fraction(3, 2), Fraction(7, 10)
 CASES = [
     *(Case(1, data) for data in (plain, steep, at_a_bound)),
     Case(1, plain, relation=ADD),
-    Case(1, plain, radius=ONE),
-    Case(1, far, radius=HALF, epsilon=Fraction(6)),
+    Case(1, plain, "linf", radius=ONE),
+    Case(1, far, "linf", radius=HALF, epsilon=Fraction(6)),
     *(Case(2, plain, norm, None, relation) for norm in NORMS for relation in (REPLACE, ADD)),
     *(Case(2, plain, "linf", ONE, relation) for relation in (REPLACE, ADD)),
     Case(2, steep, epsilon=Fraction(1, 2)),
@@ -189,8 +189,8 @@ CASES = [
     # on a ball that leaves the estimate out, a little and far
     Case(2, far, "linf", HALF, epsilon=Fraction(6)),
     Case(2, far, "linf", Fraction(1, 4), epsilon=Fraction(20)),
-    Case(2, far, "coordinate", HALF, ADD, epsilon=Fraction(6)),
-    Case(1, far, radius=Fraction(1, 4), epsilon=Fraction(20)),
+    Case(2, far, "linf", HALF, ADD, epsilon=Fraction(6)),
+    Case(1, far, "linf", radius=Fraction(1, 4), epsilon=Fraction(20)),
     *(Case(2, data, intercept=True) for data in (plain, tilted, at_a_bound)),
     Case(2, plain, relation=ADD, intercept=True),
     Case(2, plain, "linf", ONE, intercept=True),

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from kng.core.bounds import Bounds
-from kng.core.capabilities import AffineField
 from kng.core.design import Design, across, from_zero
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
+from kng.core.quadratic import AffineGradient
 from kng.core.solve.pivots import pivots
 from kng.data import open_regression
 from kng.domains import L1Ball
-from kng.losses import LeastSquares
+from kng.losses import Linear, Squared
 from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
@@ -27,6 +27,7 @@ from kng.samplers.real.envelopes.gaussian_inside import Form, GaussianInside
 from kng.samplers.real.envelopes.linear_programs import Sup, guesses
 from kng.samplers.real.envelopes.sup_at_edge import SupAtEdge
 from kng.samplers.real.envelopes.sup_inside import SupInside
+from kng.samplers.real.space import Scale
 
 Array = np.ndarray
 MECHANISMS: dict[str, Any] = {"kng": KNG(), "exponential": Exponential()}
@@ -39,8 +40,9 @@ def problem(
     span = cut(Fraction(-1), Fraction(1), 2**16)
     covariates = Bounds((Fraction(-1),) * columns, (Fraction(1),) * columns)
     design = Design(encoded(covariates, span, cut), intercept)
-    unit = PrivacyUnit(ReplaceOne(records))
-    return Problem(LeastSquares(), norm or LInf(), L1Ball(radius, dim=design.dim), design, unit)
+    unit, domain = PrivacyUnit(ReplaceOne(records)), L1Ball(radius, dim=design.dim)
+    loss = Linear(Squared(), intercept=intercept).over(design, design.lattice)
+    return Problem(loss, norm or LInf(), domain, design.records, design.lattice, unit)
 
 
 @dataclass(frozen=True)
@@ -54,26 +56,25 @@ class Setting:
     intercept: bool = True
     copies: float = 1.0
 
-    def build(self, mechanism: str) -> tuple[DensityPlan, AffineField]:
+    def build(self, mechanism: str) -> tuple[DensityPlan, AffineGradient]:
         posed = problem(self.X.shape[1], len(self.X), self.radius, intercept=self.intercept)
-        source = open_regression(self.X, self.y, posed.design.records)
-        once = LeastSquares().read_affine(source, posed.design)
-        field = AffineField(once.matrix * self.copies, once.vector * self.copies)
-        return MECHANISMS[mechanism].plan(posed, self.epsilon), field
+        plan = MECHANISMS[mechanism].plan(posed, self.epsilon)
+        [once] = plan.read(open_regression(self.X, self.y, posed.records), [plan])
+        return plan, AffineGradient(once.matrix * self.copies, once.vector * self.copies)
 
 
-def exponent(plan: DensityPlan, field: AffineField, theta: Array) -> Array:
+def exponent(plan: DensityPlan, field: AffineGradient, theta: Array) -> Array:
     """Return the plan's exponent, written out from the paper and not from the sampler."""
-    rate = float(plan.rate) / plan.scale.bound
-    if plan.score == "gradient":
+    rate = float(plan.rate) / Scale.of(plan).bound
+    if plan.weighs == "gradient":
         return rate * np.abs(theta @ field.matrix - field.vector).max(axis=-1)
     form = ((theta @ field.matrix) * theta).sum(axis=-1) / 2 - theta @ field.vector
     return rate * form
 
 
-def offers(plan: DensityPlan, field: AffineField) -> Iterator[Any]:
+def offers(plan: DensityPlan, field: AffineGradient) -> Iterator[Any]:
     """Yield every way to propose that the samplers compare."""
-    if plan.score == "gradient":
+    if plan.weighs == "gradient":
         sup = Sup.of(plan, field)
         found = guesses(sup)
         floor = max([0.0, *(sup.level(guess.weights) for guess in found)])
@@ -86,7 +87,7 @@ def offers(plan: DensityPlan, field: AffineField) -> Iterator[Any]:
                 yield corner
                 yield from corner.with_rooms(guess.theta)
         return
-    rate = plan.rate / plan.scale.bound
+    rate = float(plan.rate) / Scale.of(plan).bound
     given = rate * field.matrix, rate * field.vector, float(plan.problem.domain.radius)  # type: ignore[attr-defined]
     points = anchors(*given)
     order, usable = pivots(given[0])

@@ -30,7 +30,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kng.core.plan import DensityPlan
-from kng.losses import Pinball, Squared
+from kng.losses import Location, Pinball, Squared
 from kng.mechanisms import KNG, Exponential
 from kng.samplers.exact import line as order
 from kng.samplers.exact.line import envelope_of
@@ -39,11 +39,11 @@ PLENTY = settings(max_examples=30, deadline=None, derandomize=True)
 PROMISE = Fraction(3, 4)
 
 WEIGHED = {
-    "kng-pinball-0.5": (Pinball(Fraction("0.5")), KNG()),
-    "kng-pinball-0.99": (Pinball(Fraction("0.99")), KNG()),
-    "kng-squared": (Squared(), KNG()),
-    "exponential-pinball": (Pinball(Fraction("0.3")), Exponential()),
-    "exponential-squared": (Squared(), Exponential()),
+    "kng-pinball-0.5": (Location(Pinball(Fraction("0.5"))), KNG()),
+    "kng-pinball-0.99": (Location(Pinball(Fraction("0.99"))), KNG()),
+    "kng-squared": (Location(Squared()), KNG()),
+    "exponential-pinball": (Location(Pinball(Fraction("0.3"))), Exponential()),
+    "exponential-squared": (Location(Squared()), Exponential()),
 }
 
 
@@ -146,7 +146,9 @@ def test_the_promise_is_nearly_used_up_and_wider_leaves_would_break_it(
     dataset = ((0,), (0,), (0,), (200,))
 
     def plan(epsilon: str) -> DensityPlan:
-        return Setting(Pinball(Fraction("0.5")), KNG(), REPLACE, Fraction(epsilon), (200,)).plan(4)
+        return Setting(
+            Location(Pinball(Fraction("0.5"))), KNG(), REPLACE, Fraction(epsilon), (200,)
+        ).plan(4)
 
     assert plan("1").smoothing.miss == 1 - PROMISE
     assert PROMISE <= acceptance(plan("0.5"), dataset, exact=True) < Fraction(79, 100)

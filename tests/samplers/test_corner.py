@@ -22,9 +22,9 @@ from samplers.laws import ALARM, p_value
 from scipy.special import logsumexp
 
 from kng.core.bits import SeededBits
-from kng.core.capabilities import AffineField
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import DensityPlan
+from kng.core.quadratic import AffineGradient
 from kng.mechanisms import KNG
 from kng.norms import L2
 from kng.samplers.real import affine, gaussian
@@ -32,6 +32,7 @@ from kng.samplers.real.affine import Affine
 from kng.samplers.real.envelopes.gaussian_at_edge import Anchor, GaussianAtEdge
 from kng.samplers.real.envelopes.linear_programs import Guess, Sup, guesses
 from kng.samplers.real.envelopes.sup_at_edge import SupAtEdge
+from kng.samplers.real.space import Scale
 
 BEST: dict[str, Any] = {"kng": affine.best, "exponential": gaussian.best}
 SAMPLE = 40_000
@@ -99,7 +100,11 @@ def test_no_tilted_draw_depends_on_a_good_anchor(seed):
     """Any point makes an envelope, and an identity: not only the minimiser over the ball."""
     setting, rng = discrete(seed), np.random.default_rng(seed)
     plan, field = setting.build("exponential")
-    rate, d, radius = plan.rate / plan.scale.bound, len(field.vector), float(setting.radius)
+    rate, d, radius = (
+        float(plan.rate) / Scale.of(plan).bound,
+        len(field.vector),
+        float(setting.radius),
+    )
     point = radius * rng.normal(size=d) / d * (rng.uniform(size=d) < 0.6)
     anchor = Anchor(rate * field.matrix, rate * field.vector, radius, point)
     points = points_of_the_ball(rng, d, radius, np.zeros(d))
@@ -130,7 +135,7 @@ def test_a_bound_that_is_too_high_is_seen():
 # --- laws ----------------------------------------------------------------------------------------
 
 
-def cells(plan: DensityPlan, field: AffineField, theta: Array, rate: float) -> float:
+def cells(plan: DensityPlan, field: AffineGradient, theta: Array, rate: float) -> float:
     """Return the p-value of draws against quadrature, in a frame that follows the ball's edge.
 
     Coordinates are depth = 1 - ||theta||_1 / B and place = theta_1, cut at quantiles of the draws.
@@ -213,7 +218,7 @@ TIED = {
 }
 
 
-def octants(plan: DensityPlan, field: AffineField, theta: Array) -> dict[float, float]:
+def octants(plan: DensityPlan, field: AffineGradient, theta: Array) -> dict[float, float]:
     """Return p-values of draws in three coordinates against quadrature, octant by octant.
 
     An octant is a simplex: depth, and where a point lies on its face, are cut into five each. Keys

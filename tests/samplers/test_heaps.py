@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kng.losses.quantile_plane import PlaneRecords
 from scipy.stats import kstest
 
 import kng
 from kng.core.bits import SeededBits
 from kng.losses.enclosures import tied_records
 from kng.losses.enclosures.tied_records import merged
+from kng.losses.fields.plane_records import PlaneRecords
 
 
 @settings(max_examples=50, deadline=None)

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from kng.samplers.chains.slices import Slices
 from samplers.envelopes import envelope_of
 from samplers.laws import ALARM, p_value
 from samplers.test_curved import boxes_of, draws, exponents, law_of
@@ -21,12 +20,13 @@ from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.corridor import certified
 from kng.data import open_regression
-from kng.domains import LatticeBox
-from kng.losses import HuberPlane
+from kng.domains import Box
+from kng.losses import Huber, Linear
 from kng.losses.enclosures.expansions import CEILING, FLOOR, SCALARS, expand, width
 from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
+from kng.samplers.chains.hit_and_run import HitAndRun
 from kng.samplers.exact.boxes import BranchAndBound
 
 
@@ -54,10 +54,11 @@ def plan_of(
     step = Fraction(4, reach)
     answers = Lattice((-step * reach,) * dim, (step,) * dim, (2 * reach,) * dim)
     unit = PrivacyUnit(AddRemove() if adding else ReplaceOne(records))
+    design = Design(encoding, intercept, scale)
     problem = Problem(
-        HuberPlane(Design(encoding, intercept, scale)),
+        Linear(Huber(scale), intercept=intercept).over(design, answers),
         LInf(),
-        LatticeBox((-reach,) * dim, (reach,) * dim),
+        Box.of(answers),
         encoding,
         answers,
         unit,
@@ -76,8 +77,8 @@ def field_of(plan: DensityPlan, n: int, seed: int = 0):
 
 
 def read(plan: DensityPlan, X, y):
-    loss, source = plan.problem.loss, open_regression(X, y, plan.problem.records)
-    return (loss.read_value if plan.score == "value" else loss.read_gradient)(source, [plan])[0]
+    [field] = plan.read(open_regression(X, y, plan.problem.records), [plan])
+    return field
 
 
 CASES = {
@@ -135,7 +136,7 @@ def test_values_are_what_rational_arithmetic_gives(intercept):
     plan = plan_of(2, 2**20, mechanism=Exponential(), intercept=intercept)
     field, rng = field_of(plan, 50), np.random.default_rng(1)
     step = 1 / Fraction(field.steps)
-    assert plan.sensitivity.at((0, 0)) == 8 + 4 - Fraction(1, 2)
+    assert plan.delta_at((0, 0)) == 8 + 4 - Fraction(1, 2)
     for theta in rng.integers(-(2**20), 2**20, (20, 2)).tolist():
         total = Fraction(0)
         for x, y in zip(field.rows, field.response, strict=True):
@@ -260,12 +261,12 @@ def test_covariates_that_are_nothing_do_not_fail(mechanism):
     assert plan.domain.contains(BranchAndBound().draw(plan, field, SeededBits(1)))
 
 
-def test_the_chain_on_slices_finds_the_same_law():
+def test_the_chain_finds_the_same_law():
     plan = plan_of(2, 12, epsilon=20, mechanism=Exponential(), sampler="hit-and-run")
     field, bits = field_of(plan, 30), SeededBits(3)
     exact = law_of(exponents(plan, field))
     mean = np.array([sum(p * k[j] for k, p in exact.items()) for j in range(2)])
     spread = np.sqrt([sum(p * (k[j] - mean[j]) ** 2 for k, p in exact.items()) for j in range(2)])
-    found = np.array([Slices().draw(plan, field, bits) for _ in range(25)])
+    found = np.array([HitAndRun().draw(plan, field, bits) for _ in range(25)])
     assert np.all(np.abs(found.mean(axis=0) - mean) < 5 * spread / np.sqrt(25))
     assert np.all(found.std(axis=0) > spread / 2)

@@ -31,7 +31,7 @@ from scipy.stats import gamma as gamma_law
 
 from kng.core.bits import SeededBits
 from kng.core.smoothing import Smoothing
-from kng.losses import Pinball, Squared
+from kng.losses import Location, Pinball, Squared
 from kng.mechanisms import KNG, Exponential
 from kng.samplers.exact.leaves import draw
 from kng.samplers.exact.line import envelope_of
@@ -48,21 +48,30 @@ TIES = spread(2, 2, 2, 5, 5, 9, 9, 9, 9, 14, 20, 20)
 LOOSE = spread(1, 4, 8, 15, 22, 29)
 
 WEIGHED: dict[str, tuple[Setting, Dataset]] = {
-    "pinball-0.1": (Setting(Pinball(Fraction("0.1")), KNG(), REPLACE, Fraction(2), (30,)), TIES),
-    "pinball-0.5": (Setting(Pinball(Fraction("0.5")), KNG(), REPLACE, Fraction(1), (30,)), TIES),
-    "pinball-0.9": (Setting(Pinball(Fraction("0.9")), KNG(), REPLACE, Fraction(1), (30,)), TIES),
+    "pinball-0.1": (
+        Setting(Location(Pinball(Fraction("0.1"))), KNG(), REPLACE, Fraction(2), (30,)),
+        TIES,
+    ),
+    "pinball-0.5": (
+        Setting(Location(Pinball(Fraction("0.5"))), KNG(), REPLACE, Fraction(1), (30,)),
+        TIES,
+    ),
+    "pinball-0.9": (
+        Setting(Location(Pinball(Fraction("0.9"))), KNG(), REPLACE, Fraction(1), (30,)),
+        TIES,
+    ),
     "pinball-0.9-add-remove": (
-        Setting(Pinball(Fraction("0.9")), KNG(), ADD, Fraction(1), (30,)),
+        Setting(Location(Pinball(Fraction("0.9"))), KNG(), ADD, Fraction(1), (30,)),
         LOOSE,
     ),
-    "squared": (Setting(Squared(), KNG(), REPLACE, Fraction(2), (30,)), LOOSE),
-    "squared-add-remove": (Setting(Squared(), KNG(), ADD, Fraction(2), (30,)), LOOSE),
+    "squared": (Setting(Location(Squared()), KNG(), REPLACE, Fraction(2), (30,)), LOOSE),
+    "squared-add-remove": (Setting(Location(Squared()), KNG(), ADD, Fraction(2), (30,)), LOOSE),
     "exponential-pinball": (
-        Setting(Pinball(Fraction("0.5")), Exponential(), REPLACE, Fraction(4), (30,)),
+        Setting(Location(Pinball(Fraction("0.5"))), Exponential(), REPLACE, Fraction(4), (30,)),
         TIES,
     ),
     "exponential-squared": (
-        Setting(Squared(), Exponential(), ADD, Fraction(6), (30,)),
+        Setting(Location(Squared()), Exponential(), ADD, Fraction(6), (30,)),
         LOOSE,
     ),
 }

@@ -18,7 +18,7 @@ import kng
 from kng.core import enclosures
 from kng.core.bits import SeededBits, TapeBits
 from kng.core.enclosures import MARGIN, exp_minus, exp_near
-from kng.losses import Pinball, Squared
+from kng.losses import Location, Pinball, Squared
 from kng.mechanisms import KNG, Exponential
 from kng.samplers.exact import leaves
 from kng.samplers.exact.coins import below, below_near
@@ -132,10 +132,10 @@ def test_every_short_tape_is_read_alike(t: str) -> None:
 @pytest.mark.parametrize(
     ("loss", "mechanism"),
     [
-        (Pinball(Fraction(1, 2)), KNG()),
-        (Pinball(Fraction(123, 1000)), KNG()),
-        (Pinball(Fraction(3, 4)), Exponential()),
-        (Squared(), KNG()),
+        (Location(Pinball(Fraction(1, 2))), KNG()),
+        (Location(Pinball(Fraction(123, 1000))), KNG()),
+        (Location(Pinball(Fraction(3, 4))), Exponential()),
+        (Location(Squared()), KNG()),
     ],
     ids=["median", "quantile", "exponential", "mean"],
 )

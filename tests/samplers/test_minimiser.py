@@ -17,13 +17,18 @@ from scipy.optimize import minimize
 
 from kng.core.bounds import Bounds
 from kng.core.design import Design, across
-from kng.core.privacy import ReplaceOne
+from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.problem import Problem
 from kng.core.quadratic import Quadratic
 from kng.core.solve.piecewise import Objective, descent, first_point
 from kng.core.solve.quadratic_minimiser import minimiser
 from kng.data import open_regression
-from kng.losses import Huber, LeastSquares
+from kng.domains import L1Ball
+from kng.losses import Linear, Squared
+from kng.losses.fields.piecewise_field import read_pieces
 from kng.losses.linear_encoding import encoded
+from kng.mechanisms import ObjectivePerturbation
+from kng.norms import LInf
 from kng.samplers.exact import piecewise_minimiser as descending
 from kng.samplers.exact import quadratic_minimiser as rational
 
@@ -122,7 +127,7 @@ def test_a_bad_guess_is_mended(monkeypatch):
 THRESHOLD = Fraction(1, 4)
 RIDGE = Fraction(1, 100)
 ORIGIN = (Fraction(0),) * 3
-N = ReplaceOne(2**20)  # so many that every piece is a pass
+UNIT = PrivacyUnit(ReplaceOne(2**20))  # so many that every piece is a pass
 
 
 def huber(X: Array, y: Array, limit: Fraction) -> tuple[Objective, list[list[Fraction]], list]:
@@ -147,7 +152,8 @@ def huber(X: Array, y: Array, limit: Fraction) -> tuple[Objective, list[list[Fra
     rng = np.random.default_rng(len(y))
     linear = tuple(Fraction(float(v)) for v in rng.normal(size=design.dim))
     centre = (Fraction(1, 3),) * design.dim
-    return Objective(Huber().read_smooth(source, design, N), linear, RIDGE, centre, None), Z, t
+    field = read_pieces(source, design, UNIT, LInf())
+    return Objective(field, linear, RIDGE, centre, None), Z, t
 
 
 def records(kind: str, n: int, d: int) -> tuple[Array, Array]:
@@ -290,7 +296,12 @@ def test_least_squares_keeps_every_digit():
     span = Fraction(-8), Fraction(8), Fraction(1, 2**16)
     design = Design(encoded(covariates, span, across), True)
     source = open_regression(X, y, design.records)
-    piece = LeastSquares().read_smooth(source, design, N).piece((Fraction(0),) * 3, Fraction(1))
+    loss = Linear(Squared()).over(design, design.lattice)
+    ball = L1Ball(1, dim=3)
+    asked = Problem(loss, LInf(), ball, design.records, design.lattice, UNIT)
+    plan = ObjectivePerturbation().plan(asked, Fraction(1))
+    [field] = plan.read(source, [plan])
+    piece = field.piece((Fraction(0),) * 3, Fraction(1))
     whole = np.concatenate([np.array(batch) for batch in source.batches()])
     total = sum(
         Fraction(2 * int(row[0]) - design.offsets[0], design.spans[0]) ** 2 for row in whole

@@ -30,7 +30,7 @@ from kng.core.perturbed import PerturbedPlan
 from kng.core.quadratic import Quadratic
 from kng.core.uniforms import LazyUniform
 from kng.domains import L1Ball, Whole
-from kng.losses import Huber, LeastSquares
+from kng.losses import Huber, Squared
 from kng.mechanisms import ObjectivePerturbation
 from kng.samplers.exact.objective import LinearTerm, Perturbed
 
@@ -74,7 +74,9 @@ def planned(
 ) -> PerturbedPlan:
     """Return a plan for one coefficient on a coarse lattice: 2 ``steps`` + 1 points."""
     domain = Whole(1, base=Uniform()) if radius is None else L1Ball(radius, dim=1)
-    asked = problem(1, n=2, norm=NORMS[norm], relation=relation, loss=loss, domain=domain, unit=4)
+    asked = problem(
+        1, n=2, norm=NORMS[norm], relation=relation, pointwise=loss, domain=domain, unit=4
+    )
     plan = ObjectivePerturbation(share, None if centre is None else (centre,)).plan(asked, epsilon)
     reach = radius or Fraction(3)
     return replace(plan, lattice=Lattice((-reach,), (reach / steps,), (2 * steps,)))
@@ -96,13 +98,13 @@ def law(plan: PerturbedPlan, line: Line) -> list[float]:
 LINE = Line(((Fraction(1), Fraction(1, 2)), (Fraction(-1, 2), Fraction(2))), Fraction(1))
 PARABOLA = Line(((Fraction(1), Fraction(1, 2)), (Fraction(-1, 2), Fraction(1))), INFINITY)
 PLANS: dict[str, tuple[PerturbedPlan, Line]] = {
-    **{f"Huber {norm}": (planned(Huber(), norm), LINE) for norm in ("linf", "l2", "l1")},
-    "Huber add-remove": (planned(Huber(), "l1", ADD, epsilon=Fraction(3)), LINE),
-    "Huber centred": (planned(Huber(), "l1", centre=Fraction(-2)), LINE),
-    "Huber on a ball": (planned(Huber(), "l1", radius=Fraction(1, 3), epsilon=Fraction(4)), LINE),
-    "squares on a ball": (planned(LeastSquares(), "l1", radius=Fraction(2, 3)), PARABOLA),
+    **{f"Huber {norm}": (planned(Huber(1), norm), LINE) for norm in ("linf", "l2", "l1")},
+    "Huber add-remove": (planned(Huber(1), "l1", ADD, epsilon=Fraction(3)), LINE),
+    "Huber centred": (planned(Huber(1), "l1", centre=Fraction(-2)), LINE),
+    "Huber on a ball": (planned(Huber(1), "l1", radius=Fraction(1, 3), epsilon=Fraction(4)), LINE),
+    "squares on a ball": (planned(Squared(), "l1", radius=Fraction(2, 3)), PARABOLA),
     "squares, pulled": (
-        planned(LeastSquares(), "l1", radius=Fraction(1), centre=Fraction(2)), PARABOLA,
+        planned(Squared(), "l1", radius=Fraction(1), centre=Fraction(2)), PARABOLA,
     ),
 }  # fmt: skip
 
@@ -170,9 +172,9 @@ def test_no_pair_of_neighbours_loses_more_than_epsilon(relation: str, centre: Fr
         for share in (None, HALF):
             facts = {"epsilon": epsilon, "share": share, "centre": centre, "steps": 12}
             for loss, bend, radius in (
-                (Huber(), Fraction(1), None),
-                (Huber(), Fraction(1), Fraction(2)),
-                (LeastSquares(), INFINITY, Fraction(1)),
+                (Huber(1), Fraction(1), None),
+                (Huber(1), Fraction(1), Fraction(2)),
+                (Squared(), INFINITY, Fraction(1)),
             ):
                 plan = planned(loss, relation=relation, radius=radius, **facts)
                 worst = losses(plan, bend, relation)
@@ -183,7 +185,7 @@ def test_no_pair_of_neighbours_loses_more_than_epsilon(relation: str, centre: Fr
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_a_ridge_or_a_rate_that_is_off_loses_more(relation: str) -> None:
-    plan = planned(Huber(), relation=relation, steps=12, share=HALF)
+    plan = planned(Huber(1), relation=relation, steps=12, share=HALF)
     for wrong in (
         replace(plan, rate=plan.rate * 2),
         replace(plan, ridge=plan.ridge / 4),
@@ -225,7 +227,7 @@ def test_no_tail_answer_is_impossible_for_a_neighbour() -> None:
     points that one of two neighbours could not answer, 41 of 60 in its tails.
     """
     rng = np.random.default_rng(3)
-    plan = planned(Huber(), epsilon=Fraction(1), share=HALF)
+    plan = planned(Huber(1), epsilon=Fraction(1), share=HALF)
     step = Fraction(1, 2**30)
     plan = replace(plan, lattice=Lattice((Fraction(-1024),), (step,), (2**41,)))
     for _ in range(10_000):
@@ -300,7 +302,7 @@ def test_rates_are_not_above_and_ridges_not_below_what_epsilon_pays_for() -> Non
             n=9,
             norm=NORMS[norm],
             people=people,
-            loss=Huber(),
+            pointwise=Huber(1),
             domain=Whole(d, base=Uniform()),
             unit=4,
         )
@@ -345,7 +347,9 @@ def _point(norm: LazyNorm, dim: int, bits: Bits) -> list[float]:
 
 @pytest.mark.parametrize("norm", ["linf", "l2", "l1"])
 def test_enclosures_of_noise_nest_and_shrink(norm: str) -> None:
-    asked = problem(3, n=9, norm=NORMS[norm], loss=Huber(), domain=Whole(3, base=Uniform()), unit=4)
+    asked = problem(
+        3, n=9, norm=NORMS[norm], pointwise=Huber(1), domain=Whole(3, base=Uniform()), unit=4
+    )
     plan = ObjectivePerturbation(HALF).plan(asked, Fraction(1))
     term, bits = LinearTerm(plan), SeededBits(19)
     found = [term.refined(bits) for _ in range(4)]

@@ -30,10 +30,9 @@ from kng.core.capabilities import SmoothField
 from kng.core.design import Design, across, from_zero
 from kng.core.lattice import Lattice
 from kng.core.perturbed import PerturbedPlan
-from kng.core.privacy import AddRemove
 from kng.data import open_regression
 from kng.domains import L1Ball, Whole
-from kng.losses import Huber, LeastSquares
+from kng.losses import Huber, Squared
 from kng.losses.kernels.pieces import _ROUNDING, PieceSums
 from kng.losses.linear_encoding import encoded
 from kng.mechanisms import ObjectivePerturbation
@@ -234,7 +233,7 @@ def setting(seed: int, radii: Sequence[Fraction | None]) -> Setting:
         d,
         n=2,
         norm=NORMS[norm],
-        loss=Huber() if huber else LeastSquares(),
+        pointwise=Huber(1) if huber else Squared(),
         domain=Whole(d, base=Uniform()) if radius is None else L1Ball(radius, dim=d),
         intercept=intercept,
         relation=rng.choice(RELATIONS),
@@ -251,16 +250,17 @@ def setting(seed: int, radii: Sequence[Fraction | None]) -> Setting:
         X = values.uniform(-1, 1, (2, width))
     B = float(radius or 1)
     y = values.choice([-8, -1, 1, 3, 1 + B, B - 1], 2)
-    source, records = read(asked.design, X, y)
-    return plan, asked.loss.read_smooth(source, asked.design, AddRemove()), records, norm
+    source, records = read(asked.loss.design, X, y)
+    [field] = plan.read(source, [plan])
+    return plan, field, records, norm
 
 
 def pull_of(made: Setting, bits: Heard, *, rounds: int, factor: Fraction) -> list[Fraction]:
     """Return the minimiser for what the words say, with a rate that may be off by a factor."""
     plan, _, records, norm = made
     asked = plan.problem
-    linear = noise_of(norm, asked.design.dim, bits.uniforms_heard(rounds), plan.rate * factor)
-    bend = Fraction(1) if isinstance(asked.loss, Huber) else None
+    linear = noise_of(norm, asked.loss.design.dim, bits.uniforms_heard(rounds), plan.rate * factor)
+    bend = Fraction(1) if isinstance(asked.loss.pointwise, Huber) else None
     radius = asked.domain.radius if isinstance(asked.domain, L1Ball) else None
     return Oracle(records, bend, plan.ridge, plan.centre, linear, radius).minimiser()
 
@@ -283,7 +283,7 @@ def test_every_draw_is_the_cell_of_another_solvers_minimiser(block: int) -> None
     for seed in range(150 * block, 150 * block + 150):
         made = setting(seed, RADII)
         plan, field, _, _ = made
-        bits = Heard(seed, plan.problem.norm.uniforms(plan.problem.design.dim))
+        bits = Heard(seed, plan.problem.norm.uniforms(plan.problem.loss.design.dim))
         drawn = Perturbed().draw(plan, field, bits)
         theta = pull_of(made, bits, rounds=6, factor=Fraction(1))
         assert drawn == cell_of(plan.lattice, theta)
@@ -305,7 +305,7 @@ def test_awkward_words_and_fine_lattices_change_nothing(block: int) -> None:
     for seed in range(1000 + 80 * block, 1080 + 80 * block):
         rng = random.Random(seed)
         plan, field, records, norm = setting(seed, (None, Fraction(1, 3), Fraction(1, 2**30)))
-        d, fine = plan.problem.design.dim, rng.choice([30, 120, 220])
+        d, fine = plan.problem.loss.design.dim, rng.choice([30, 120, 220])
         reach = getattr(plan.problem.domain, "radius", Fraction(2**10))
         plan = replace(
             plan, lattice=Lattice((-reach,) * d, (reach / 2**fine,) * d, (2 ** (fine + 1),) * d)
@@ -331,7 +331,7 @@ def test_draws_from_single_bits_are_decided_no_sooner_than_is_right(block: int) 
     least = 10**6
     for seed in range(2000 + 100 * block, 2100 + 100 * block):
         plan, field, records, norm = setting(seed, (None, Fraction(1, 3), Fraction(2)))
-        d, rng = plan.problem.design.dim, random.Random(seed)
+        d, rng = plan.problem.loss.design.dim, random.Random(seed)
         reach, steps = getattr(plan.problem.domain, "radius", Fraction(4)), rng.choice([1, 3, 8])
         lattice = Lattice((-reach,) * d, (reach / steps,) * d, (2 * steps,) * d)
         plan = replace(plan, lattice=lattice)
@@ -407,7 +407,7 @@ def captured(model: Any, monkeypatch: pytest.MonkeyPatch) -> PerturbedPlan:
 
     def draw(_: Perturbed, plan: PerturbedPlan, *__: Any) -> tuple[int, ...]:
         plans.append(plan)
-        return (0,) * plan.problem.design.dim
+        return (0,) * plan.problem.loss.design.dim
 
     with monkeypatch.context() as patch:
         patch.setattr(Perturbed, "draw", draw)
@@ -473,7 +473,9 @@ def test_estimators_keep_their_epsilon(
     for model, bend, columns in models(relation, people):
         plan = captured(model, monkeypatch)
         universe = list(product(*columns))
-        _, records = read(plan.problem.design, [[x] for x, _ in universe], [y for _, y in universe])
+        _, records = read(
+            plan.problem.loss.design, [[x] for x, _ in universe], [y for _, y in universe]
+        )
         lattice = plan.lattice
         kinks = [(y + side) / z[0] for z, y in records if z[0] for side in (-1, 1)]
         spots = [lattice.nearest([t])[0] for t in (*kinks, Fraction(-7), Fraction(7))]

@@ -36,7 +36,7 @@ from samplers.tapes import Enumeration, enumerate_tapes
 from kng.core.bits import TapeBits
 from kng.core.enclosures import exp_minus
 from kng.core.smoothing import Smoothing
-from kng.losses import Pinball, Squared
+from kng.losses import Location, Pinball, Squared
 from kng.mechanisms import KNG, Exponential
 from kng.samplers.exact.coins import below, bernoulli, bernoulli_exp, choose, uniform
 from kng.samplers.exact.leaves import Leaf, LeafEnvelope, draw, weighed
@@ -91,26 +91,29 @@ def test_choose(weights: list[int]) -> None:
 
 ATTEMPTS: dict[str, tuple[Setting, Dataset]] = {
     "median-ties": (
-        Setting(Pinball(Fraction(1, 2)), KNG(), REPLACE, Fraction(1), (4,)),
+        Setting(Location(Pinball(Fraction(1, 2))), KNG(), REPLACE, Fraction(1), (4,)),
         ((0,), (3,), (3,)),
     ),
     "low-quantile": (
-        Setting(Pinball(Fraction(1, 10)), KNG(), REPLACE, Fraction(2), (4,)),
+        Setting(Location(Pinball(Fraction(1, 10))), KNG(), REPLACE, Fraction(2), (4,)),
         ((1,), (2,), (2,), (4,)),
     ),
     "high-quantile-private-n": (
-        Setting(Pinball(Fraction(9, 10)), KNG(), ADD, Fraction(3), (4,)),
+        Setting(Location(Pinball(Fraction(9, 10))), KNG(), ADD, Fraction(3), (4,)),
         ((0,), (0,), (3,)),
     ),
-    "no-records": (Setting(Pinball(Fraction(1, 2)), KNG(), ADD, Fraction(1), (4,)), ()),
-    "mean": (Setting(Squared(), KNG(), REPLACE, Fraction(2), (4,)), ((0,), (1,), (4,))),
-    "mean-private-n": (Setting(Squared(), KNG(), ADD, Fraction(2), (4,)), ((0,), (3,), (3,))),
+    "no-records": (Setting(Location(Pinball(Fraction(1, 2))), KNG(), ADD, Fraction(1), (4,)), ()),
+    "mean": (Setting(Location(Squared()), KNG(), REPLACE, Fraction(2), (4,)), ((0,), (1,), (4,))),
+    "mean-private-n": (
+        Setting(Location(Squared()), KNG(), ADD, Fraction(2), (4,)),
+        ((0,), (3,), (3,)),
+    ),
     "exponential-median": (
-        Setting(Pinball(Fraction(1, 2)), Exponential(), REPLACE, Fraction(3), (4,)),
+        Setting(Location(Pinball(Fraction(1, 2))), Exponential(), REPLACE, Fraction(3), (4,)),
         ((0,), (1,), (4,)),
     ),
     "exponential-mean": (
-        Setting(Squared(), Exponential(), ADD, Fraction(2), (4,)),
+        Setting(Location(Squared()), Exponential(), ADD, Fraction(2), (4,)),
         ((0,), (3,), (3,)),
     ),
 }
@@ -225,8 +228,11 @@ def test_the_first_accepted_point_is_kept() -> None:
 @pytest.mark.parametrize(
     ("setting", "dataset"),
     [
-        (Setting(Pinball(Fraction(2, 3)), KNG(), REPLACE, Fraction(3), (1,)), ((0,), (0,))),
-        (Setting(Squared(), KNG(), ADD, Fraction(3), (1,)), ((0,), (1,), (1,))),
+        (
+            Setting(Location(Pinball(Fraction(2, 3))), KNG(), REPLACE, Fraction(3), (1,)),
+            ((0,), (0,)),
+        ),
+        (Setting(Location(Squared()), KNG(), ADD, Fraction(3), (1,)), ((0,), (1,), (1,))),
     ],
     ids=["quantile", "mean"],
 )
