@@ -20,6 +20,8 @@ from kng.core.design import Design, across
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.quadratic import Quadratic
+from kng.core.solve import piecewise as descending
+from kng.core.solve import quadratic_minimiser as rational
 from kng.core.solve.piecewise import Objective, descent, first_point
 from kng.core.solve.quadratic_minimiser import minimiser
 from kng.data import open_regression
@@ -29,8 +31,6 @@ from kng.losses.fields.piecewise_field import read_pieces
 from kng.losses.linear_encoding import encoded
 from kng.mechanisms import ObjectivePerturbation
 from kng.norms import LInf
-from kng.samplers.exact import piecewise_minimiser as descending
-from kng.samplers.exact import quadratic_minimiser as rational
 
 Array = np.ndarray
 HALF = Fraction(1, 2)
