@@ -17,8 +17,6 @@ from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.regions import Region
-from kng.domains import LatticeBox
-from kng.losses import HuberPlane, LeastSquares, QuantilePlane
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import encoded
 from kng.losses.pointwise.function import Interval
@@ -55,6 +53,31 @@ def measured(norm, body: Body, unit: str) -> Fraction:
     return max(found)
 
 
+def growth_of(design: Design, relation: str) -> Fraction:
+    """The longest interval that a column fills, of the response too, and at least 1."""
+    if relation == "add-remove":
+        return F(1)
+    return max(F(1), *(high - low for low, high in design.ends))
+
+
+def widths_of(theta, design: Design, relation: str) -> list[Fraction]:
+    """How far one record moves each coordinate of the gradient of least squares."""
+    total = 1 + sum(map(abs, theta))
+    if relation == "add-remove":
+        return [total] * len(theta)
+    found = []
+    for j, a in enumerate(map(abs, theta)):
+        rest = total - a
+        if 2 * a <= rest or (design.intercept and j == 0):
+            width = 2 * rest
+        else:
+            width = a + rest + rest * rest / (4 * a)
+        longest = 2 if design.intercept else growth_of(design, relation)
+        fixed = design.intercept and j == 0
+        found.append(width if fixed else min(width, longest * total))
+    return found
+
+
 class Sided:
     """Two lines through 0, as an expectile has."""
 
@@ -87,19 +110,23 @@ def test_quantile_planes_have_the_constants_of_their_proof(intercept, tau, colum
     answers = lattice_of(design.dim, 1000, F(1, 2**10))
     jitter = F(1, 2**12)
     loss = Linear(Pinball(tau), intercept=intercept).over(design, answers, jitter)
-    old = QuantilePlane(tau, design, jitter)
     norms = [LInf()]
     if intercept:
         norms.append(InterceptSup(1 / (2 * max(tau, 1 - tau))))
-    body = loss.body(Region.everything(design.dim))
-    for norm, relation in product(norms, ["replace-one", "add-remove"]):
-        stated = old.gradient_sensitivity(norm, design.records, UNITS[relation].neighbours)
-        assert measured(norm, body, relation) == stated.at((0,) * design.dim)
+    body, larger = loss.body(Region.everything(design.dim)), max(tau, 1 - tau)
+    ones = (F(1),) * design.dim
+    for norm in norms:
+        # one side of a plane: z changes by its width; opposite sides: by 1 in every coordinate
+        two = max(norm.value(ones), larger * norm.value(design.widths))
+        assert measured(norm, body, "replace-one") == two
+        assert measured(norm, body, "add-remove") == larger * norm.value(ones)
     assert measured(norms[-1], body, "absent") == measured(norms[-1], body, "replace-one")
-    box = LatticeBox((-1000,) * design.dim, (700,) * design.dim)
     region = Region.between(answers.units((0,) * design.dim), answers.units((1700,) * design.dim))
+    # predictions of at most R, a shift and a unit by which y' was rounded up
+    reach = design.dim * F(1000, 2**10) + jitter / 2 + F(1, 2**26)
+    least, most = design.ends[-1]
     value = measured(LInf(), loss.values(region), "replace-one")
-    assert value == old.plane_sensitivity(box, answers).at((0,) * design.dim)
+    assert value == max(tau * (reach + most), (1 - tau) * (reach - least))
 
 
 @pytest.mark.parametrize(
@@ -124,37 +151,45 @@ def test_huber_has_the_constants_of_its_proof(far, reach, step, intercept):
     assert measured(LInf(), body, "replace-one") == 2
     assert measured(LInf(), body, "add-remove") == 1
     assert measured(LInf(), body, "absent") == 2
-    old = HuberPlane(design).plane_sensitivity(LatticeBox((-reach,) * d, (reach,) * d), answers)
     region = Region.between((-reach * step,) * d, (reach * step,) * d)
-    assert measured(LInf(), loss.values(region), "add-remove") == old.at((0,) * d)
+    # R + Y - 1/2, or half its square; Y is cut off where every plane is a threshold away
+    largest = d * reach * step + min(far / threshold, d * (reach + 1) * step + 2)
+    stated = largest**2 / 2 if largest <= 1 else largest - F(1, 2)
+    value = measured(LInf(), loss.values(region), "add-remove")
+    steps = F(2**41, 2 ** int(largest).bit_length())
+    assert abs(value - stated) <= F(1, 2**15)
+    if far != F(5, 3):  # whose whole numbers of x't are rounded
+        assert value == max(ceil(stated * steps), 1) / steps
 
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("columns", [[TWO_SIDED], [ONE_SIDED], [ONE_SIDED, ACROSS]])
 @pytest.mark.parametrize("response", [TWO_SIDED, ONE_SIDED])
 def test_least_squares_has_the_constants_of_its_proof(intercept, columns, response):
-    design, old = design_of(columns, response, intercept), LeastSquares()
+    design = design_of(columns, response, intercept)
     loss = Linear(Squared(), intercept=intercept).over(design)
     rng = np.random.default_rng(0)
     for relation in ("replace-one", "add-remove"):
-        neighbours = UNITS[relation].neighbours
         for _ in range(20):
             scale = rng.choice([0, 0.1, 1, 5], design.dim)
             theta = tuple(F(v) for v in np.round(rng.normal(size=design.dim) * scale, 3).tolist())
-            widths = old.widths(np.array(theta, dtype=object), design, neighbours)
+            widths = widths_of(theta, design, relation)
             body = loss.body(Region.at(theta))
             (piece,) = changes(body, UNITS[relation])
             found = [max(abs(a), abs(b)) for a, b in piece.sides()]
-            assert found == list(widths)
+            assert found == widths
+            floats = loss.widths(np.array([theta], dtype=float), UNITS[relation])[0]
+            assert floats == pytest.approx([float(w) for w in widths], rel=1e-13)
             assert list(loss.smallest(Region.at(theta)).differences()[0].sides()) == list(
                 body.differences()[0].sides()
             )
         for bound in (F(1, 3), F(1), F(7)):
             ball = Region.ball(bound, design.dim)
-            stated = old.gradient_bound(bound, design, neighbours)
+            stated = growth_of(design, relation) * (1 + bound)
+            assert loss.growth(UNITS[relation]) == growth_of(design, relation)
             assert measured(LInf(), loss.body(ball), relation) == stated
             value = measured(LInf(), loss.values(ball), relation)
-            assert value == old.value_sensitivity(bound)
+            assert value == (1 + bound) ** 2 / 2
 
 
 def test_absent_records_and_the_intercept_of_least_squares():

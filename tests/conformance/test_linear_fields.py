@@ -12,11 +12,11 @@ from conformance.test_linear import ACROSS, TWO_SIDED, design_of, lattice_of
 
 from kng.core.bits import SeededBits
 from kng.core.design import Design
-from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
-from kng.core.privacy import ReplaceOne
+from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.data import open_regression
 from kng.domains import LatticeBox
+from kng.losses.accelerators import accelerator_of
 from kng.losses.fields.linear_field import LinearField, read_linear
 from kng.losses.linear import Linear
 from kng.losses.pointwise.huber import Huber
@@ -32,7 +32,7 @@ def plan_of(loss, norm, weighs: str, reach: int, answers: Lattice):
     d = loss.design.dim
     box = LatticeBox((-reach,) * d, (reach,) * d)
     problem = SimpleNamespace(norm=norm, loss=loss, answers=answers)
-    return SimpleNamespace(problem=problem, weighs=weighs, domain=box)
+    return SimpleNamespace(problem=problem, weighs=weighs, domain=box, grid=loss.grid)
 
 
 def records(design: Design, rng, n=N):
@@ -141,7 +141,7 @@ def test_the_generic_field_agrees_with_the_accelerators(name, weighs):
     source = records(loss.design, rng)
     norm = InterceptSup(F(5, 9)) if name == "pinball" else LInf()
     plan = plan_of(loss, norm, weighs, reach, answers)
-    assert loss.accelerator(plan) == ACCELERATED[name.removesuffix(" through 0")]
+    assert accelerator_of([plan]).name == ACCELERATED[name.removesuffix(" through 0")]
     (fast,) = loss.read(source, [plan])
     (field,) = read_linear(source, [plan])
     assert type(fast) is not type(field)
@@ -158,11 +158,11 @@ def test_accelerators_of_planes_serve_by_what_parts_state():
     for name, stated in ACCELERATED.items():
         loss, answers, reach = loss_of(name)
         for norm in (L1(), L2(), LInf(weights=(1, 2))):
-            assert loss.accelerator(plan_of(loss, norm, "gradient", reach, answers)) is None
+            assert accelerator_of([plan_of(loss, norm, "gradient", reach, answers)]) is None
         plan = plan_of(loss, LInf(), "gradient", reach, answers)
-        assert loss.accelerator(plan) == stated
+        assert accelerator_of([plan]).name == stated
         plan.domain = SimpleNamespace(first=plan.domain.first, last=plan.domain.last)
-        assert loss.accelerator(plan) is None
+        assert accelerator_of([plan]) is None
 
 
 def test_shifts_of_both_are_the_same():
@@ -183,15 +183,16 @@ def test_pieces_are_those_of_the_summed_loss():
         source = records(loss.design, np.random.default_rng(10))
         pick = SimpleNamespace(value=lambda v: v[0], shape=None)
         field = field_of(loss, source, pick, "gradient", reach, answers)
-        pieces = loss.read_pieces(source, ReplaceOne(N))
+        unit = PrivacyUnit(ReplaceOne(N))
+        smooth = SimpleNamespace(weighs="smooth", problem=SimpleNamespace(norm=LInf(), unit=unit))
+        (pieces,) = loss.read(source, [smooth])
         point = tuple(int(k) for k in np.rint(field.start()))
         theta = [answers.step[0] * k for k in point]
         piece = pieces.piece(theta, F(1))
         gradient = sum(a * t for a, t in zip(piece.rows[0], theta, strict=True)) - piece.right[0]
         assert abs(gradient - field.score(point)) <= N * F(1, 2**16)
-    assert loss_of("squared")[0].curvature == loss_of("huber")[0].curvature == 2
-    with pytest.raises(IncompatibleParts, match="pinball"):
-        loss_of("pinball")[0].read_pieces(source, ReplaceOne(N))
+    assert loss_of("squared")[0].curvature() == loss_of("huber")[0].curvature() == 2
+    assert loss_of("pinball")[0].curvature() is None
 
 
 def fast_grain(field) -> Fraction:
