@@ -12,6 +12,7 @@ import pytest
 
 from kng.bases import HeavyTailed, Uniform
 from kng.core.errors import IncompatibleParts, KngError, SpecError
+from kng.core.lattice import Lattice
 from kng.core.parts import Walled
 from kng.core.regions import Grid, Region
 from kng.domains import Box, L1Ball, LatticeBox, Uncrossed, WalledBox, Whole
@@ -209,6 +210,17 @@ def test_units_and_sizes_of_domains_that_leave_their_coordinates_to_the_loss():
     assert Box(-1, 2).scaled(F(2)) == Box(-2, 4)
     assert L1Ball(3).scaled(F(1, 2)).sized(2) == L1Ball(F(3, 2), 2)
     assert Whole().scaled(F(5)) == Whole()
+
+
+def test_what_is_made_of_public_numbers_is_not_refused_for_its_size():
+    """A ball is scaled below the charge, by a threshold that was drawn."""
+    large, small = F(10) ** 299, F(10) ** -299
+    assert L1Ball(large, 2).scaled(large).scaled(large).radius == large**3
+    assert Box(-1, large).scaled(large).high == (large**2,)
+    fine = Lattice((-small,), (small / 2**24,), (2**25 - 1,))
+    assert Box.of(fine).on(Grid(fine.origin, fine.step)) == LatticeBox((0,), (2**25 - 1,))
+    with pytest.raises(SpecError, match="high must lie between"):
+        Box(0, small**2)
     assert Box(-1, 2).sized(3) == Box([-1] * 3, [2] * 3)
     assert Whole().sized(2) == Whole(2)
     assert Uncrossed(Box(-1, 1), 1, 0).sized(2).dim == 2
@@ -290,7 +302,8 @@ def test_the_common_measure_divides_all_and_nothing_larger_does():
 @pytest.mark.parametrize("side", [1, -1])
 def test_planes_that_will_not_cross_wait_for_the_other_one(side, d):
     grid = GRIDS["even"](d)
-    waiting = Uncrossed(Box(-2, 2, d), side, 1).on(grid)
+    domain = Uncrossed(Box(-2, 2, d), side, 1)
+    waiting = domain.on(grid)
     assert (waiting.first, waiting.last) == ((-4,) * d, (4,) * d)
     ask = np.zeros((1, d))
     for question in (
@@ -303,7 +316,7 @@ def test_planes_that_will_not_cross_wait_for_the_other_one(side, d):
         with pytest.raises(SpecError, match="has not been drawn yet"):
             question()
     for other in product((-4, 0, 3), repeat=d):
-        known = waiting.given([(0,) * d, other])
+        known = domain.given(grid, [(0,) * d, other]).on(grid)
         assert known.contains(other)
         end = 4 if side > 0 else -4
         assert known.home() == ((other[0] + end) // 2, *other[1:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -132,7 +133,7 @@ def fields(row: Row, records):
     source = Held(np.array(records, dtype=float).reshape(len(records), -1))
     read = {"location": read_location, "distance": read_distance}[row.loss.model]
     if isinstance(row.loss, Distance):
-        row.loss.prepare_covers()
+        row.loss.prepare(SimpleNamespace(offers={"enclosed"}))
     plans = [Plan(row, norm) for norm in NORMS.values()]
     *scores, value = read(source, [*plans, Plan(row, NORMS["sup"], "value")])
     return dict(zip(NORMS, scores, strict=True)), value

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from conformance.norms import norms
-from samplers.balls import problem as regression
+from regression.setting import design as design_of
+from regression.setting import problem as regression
 
 from kng.bases import Uniform
 from kng.core.bounds import bounds_of
 from kng.core.encoding import encoding_of
 from kng.core.errors import IncompatibleParts
+from kng.core.lattice import Lattice
 from kng.core.parts import Norm
 from kng.core.plan import NoisePlan
-from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.domains import Whole
-from kng.losses import GeometricMedian, HuberPlane, QuantilePlane, Squared
+from kng.domains import Box, L1Ball, Whole
+from kng.losses import Distance, Huber, Linear, Location, Pinball, Squared
+from kng.losses.accelerators import accelerator_of
 from kng.mechanisms import KNG, KNorm, ObjectivePerturbation
-from kng.mechanisms.objective import sensitivity
+from kng.mechanisms.objective import Perturbation
 from kng.norms import L1, L2, InterceptSup, LInf, Polytope, WeightedSup
 from kng.samplers.exact.noise import Noise
+from kng.samplers.real.affine import Affine
+from kng.samplers.registry import certified
 
 ONE = Fraction(1)
 
@@ -30,7 +37,8 @@ def noise_plan(norm: Norm, dim: int) -> NoisePlan:
     records = encoding_of(bounds_of(([0] * dim, [4] * dim)), granularity=1, missing=None, bits=20)
     unit = PrivacyUnit(ReplaceOne(7))
     whole = Whole(dim, base=Uniform())
-    return KNorm().plan(Problem(Squared(), norm, whole, records, records.lattice, unit), ONE)
+    loss = Location(Squared()).over(records)
+    return KNorm().plan(Problem(loss, norm, whole, records, records.lattice, unit), ONE)
 
 
 @pytest.mark.parametrize(("name", "norm"), norms(2).items(), ids=norms(2).keys())
@@ -38,59 +46,101 @@ def test_noise_is_measured_in_the_norm_or_refused(name, norm):
     """The sum moves by anything in [-4, 4]^2."""
     plan = noise_plan(norm, 2)
     corners = [(4 * ONE, 4 * ONE), (4 * ONE, -4 * ONE)]
-    assert plan.sensitivity == max(map(norm.value, corners))
-    if any(word in name for word in ("l1", "linf", "weighted sup")):
+    assert plan.sensitivity == max(map(plan.problem.norm.value, corners))
+    if any(word in name for word in ("l1", "linf", "weighted sup", "coordinate")):
+        assert Noise().refusal(plan) is None
         assert Noise().certify(plan).certificate is not None
     else:
-        with pytest.raises(IncompatibleParts, match="No exact noise"):
-            Noise().certify(plan)
+        assert Noise().refusal(plan).startswith("No exact noise is known here for the norm")
 
 
 @pytest.mark.parametrize("norm", norms(1).values(), ids=norms(1).keys())
 def test_every_norm_has_noise_on_a_line(norm):
     plan = noise_plan(norm, 1)
     assert Noise().certify(plan).certificate is not None
-    assert plan.rate * norm.value((ONE,)) == plan.epsilon / 4
+    assert plan.rate * plan.problem.norm.value((ONE,)) == plan.epsilon / 4
+
+
+@pytest.mark.parametrize("domain", [Box(0, 4, 2), Box(-1, 5, 2), L1Ball(3, 2)], ids=repr)
+@pytest.mark.parametrize("norm", norms(2).values(), ids=norms(2).keys())
+def test_a_density_is_measured_in_the_norm_that_its_delta_is_of(norm, domain):
+    """A norm that follows the changes too: scores are measured in one norm, fitted to them."""
+    records = encoding_of(bounds_of(([0, 0], [4, 4])), granularity=1, missing=None, bits=20)
+    loss = Location(Squared()).over(records)
+    for unit in (PrivacyUnit(ReplaceOne(7)), PrivacyUnit(AddRemove())):
+        plan = KNG().plan(Problem(loss, norm, domain, records, records.lattice, unit), ONE)
+        assert certified(plan).certificate.sampler == "branch-and-bound"
+        most = ONE * 0
+        for theta in product(range(-3, 6), repeat=2):
+            if not plan.domain.contains(theta):
+                continue
+            replaced = isinstance(unit.neighbours, ReplaceOne)
+            ends = [(-4, 4)] * 2 if replaced else [(t - 4, t) for t in theta]
+            moved = [plan.problem.norm.value([ONE * v for v in g]) for g in product(*ends)]
+            most = max(most, plan.exponent(theta, max(moved)))
+        assert most <= plan.epsilon / 2
+        if isinstance(domain, Box):  # on a ball it is that of the box around it
+            assert most == plan.epsilon / 2
 
 
 @pytest.mark.parametrize("weigh", [L1, L2, LInf])
-def test_regression_by_kng_refuses_weights_and_objective_perturbation_counts_them(weigh):
+def test_weights_count_in_regression_and_samplers_that_know_none_refuse_them(weigh):
     weights = (Fraction(1, 2), Fraction(3), Fraction(1))
-    weighted, plain = (regression(2, 10, ONE, norm) for norm in (weigh(weights), weigh()))
-    with pytest.raises(IncompatibleParts, match="without weights"):
-        KNG().plan(weighted, ONE)
-    with pytest.raises(IncompatibleParts, match="without weights"):
-        KNG().plan(regression(2, 10, ONE, weigh((1, 1, 1))), ONE)
-    ratio = sensitivity(weighted) / sensitivity(plain)
-    assert ratio == weigh(weights).value((ONE,) * 3) / weigh().value((ONE,) * 3)
+    weighted, plain = (regression(3, radius=1, norm=norm) for norm in (weigh(weights), weigh()))
+    ratio = weigh(weights).value((ONE,) * 3) / weigh().value((ONE,) * 3)
+    assert float(
+        Perturbation.of(weighted).sensitivity / Perturbation.of(plain).sensitivity
+    ) == pytest.approx(float(ratio))
+    plan = KNG().plan(weighted, ONE)
+    assert float(plan.steady / KNG().plan(plain, ONE).steady) == pytest.approx(float(ratio))
+    assert "cannot draw from the norm" in Affine().refusal(plan)
+    assert certified(plan).certificate.sampler == "branch-and-bound"
 
 
 def test_objective_perturbation_refuses_norms_without_noise():
     for norm in (Polytope([[1, 1, 0], [10, -10, 0], [0, 0, 1]]), InterceptSup(1)):
-        with pytest.raises(IncompatibleParts, match="No noise"):
-            ObjectivePerturbation().plan(regression(2, 10, ONE, norm), ONE)
+        with pytest.raises(IncompatibleParts, match="cannot draw noise from the norm"):
+            ObjectivePerturbation().plan(regression(3, radius=1, norm=norm), ONE)
 
 
 @pytest.mark.parametrize(
-    ("loss", "norm"),
+    ("loss", "norm", "delta"),
     [
-        ("distance", L1([Fraction(5, 7)] * 2)),
-        ("distance", L2([1, 2])),
-        ("huber", LInf([1, "1/2"])),
-        ("huber", WeightedSup([1, 2])),
-        ("quantile", LInf([1, "1/2"])),
-        ("quantile", WeightedSup([1, 2])),
-        ("quantile", Polytope([[1, 0], [0, "1/2"]])),
+        ("distance", L1([Fraction(5, 7)] * 2), None),
+        ("distance", L2([1, 2]), 4),
+        ("huber", LInf([1, "1/2"]), 2),
+        ("huber", WeightedSup([1, 2]), 2),
+        ("quantile", LInf([1, "1/2"]), 1),
+        ("quantile", WeightedSup([1, 2]), 1),
+        ("quantile", Polytope([[1, 0], [0, "1/2"]]), 1),
     ],
     ids=lambda part: part if isinstance(part, str) else type(part).__name__,
 )
-def test_a_norm_that_looks_like_another_is_not_taken_for_it(loss, norm):
+def test_a_norm_that_looks_like_another_is_not_taken_for_it(loss, norm, delta):
     """5/7 of l1 passes for l2 at (3, 4), and a box for the sup norm at (1, 1) and (1, 0)."""
-    posed = regression(1, 10, ONE)
+    columns = encoding_of(bounds_of(([0, 0], [4, 4])), granularity=1, missing=None, bits=20)
+    design = design_of(2, intercept=True, steps=2**16)
+    step = Fraction(1, 4)
+    answers = Lattice((-4 * step,) * 2, (step,) * 2, (8, 8))
     made = {
-        "distance": GeometricMedian(),
-        "huber": HuberPlane(posed.design),
-        "quantile": QuantilePlane(Fraction(1, 2), posed.design),
+        "distance": Distance().over(columns),
+        "huber": Linear(Huber(ONE)).over(design, answers),
+        "quantile": Linear(Pinball(Fraction(1, 2))).over(design, answers),
     }[loss]
-    with pytest.raises(IncompatibleParts):
-        made.gradient_sensitivity(norm, posed.design.records, ReplaceOne(10))
+    records, lattice = (columns, columns.lattice)
+    if loss != "distance":
+        records, lattice = design.records, answers
+    unit = PrivacyUnit(ReplaceOne(10))
+    posed = Problem(made, norm, Box.of(lattice), records, lattice, unit)
+    plan = KNG().plan(posed, ONE)
+    assert accelerator_of([plan]) is None
+    assert accelerator_of([KNG().plan(replace(posed, norm=PLAIN[loss]), ONE)]) is not None
+    if delta is None:  # 2 (5/7) sqrt(2), rounded up
+        assert (
+            Fraction(10, 7) ** 2 * 2 < plan.steady**2 < Fraction(10, 7) ** 2 * 2 + Fraction(1, 99)
+        )
+    else:
+        assert plan.steady == delta
+
+
+PLAIN = {"distance": L2(), "huber": LInf(), "quantile": LInf()}

@@ -44,9 +44,14 @@ class L1Ball:
     base: Base
 
     def __init__(self, radius: Any, dim: Any = None, base: Base = UNIFORM) -> None:
-        object.__setattr__(self, "radius", positive(radius, "radius"))
-        object.__setattr__(self, "_dim", stated(dim))
+        self._set(positive(radius, "radius"), stated(dim), base)
+
+    def _set(self, radius: Fraction, dim: int | None, base: Base) -> L1Ball:
+        """Take a number that was read before: it may be larger than a caller's."""
+        object.__setattr__(self, "radius", radius)
+        object.__setattr__(self, "_dim", dim)
         object.__setattr__(self, "base", base)
+        return self
 
     def __repr__(self) -> str:
         return f"L1Ball({show(self.radius)}{shown(self._dim, self.base, UNIFORM)})"
@@ -85,7 +90,8 @@ class L1Ball:
 
     def scaled(self, factor: Fraction) -> L1Ball:
         """Return the same ball in other units: its radius times a positive factor."""
-        return L1Ball(positive(factor, "factor") * self.radius, self._dim, self.base)
+        radius = positive(factor, "factor") * self.radius
+        return object.__new__(L1Ball)._set(radius, self._dim, self.base)
 
     def region(self) -> Region:
         """Return the box around it, and its radius."""

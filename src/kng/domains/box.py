@@ -62,10 +62,15 @@ class Box:
         for a, b in zip(first, last, strict=True):
             if a >= b:
                 raise SpecError(f"Box: low must lie below high, got {show(a)} and {show(b)}.")
-        object.__setattr__(self, "low", tuple(first))
-        object.__setattr__(self, "high", tuple(last))
-        object.__setattr__(self, "_dim", size)
+        self._set(tuple(first), tuple(last), size, base)
+
+    def _set(self, low: Theta, high: Theta, dim: int | None, base: Base) -> Box:
+        """Take numbers that were read before: they may be finer or larger than a caller's."""
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        object.__setattr__(self, "_dim", dim)
         object.__setattr__(self, "base", base)
+        return self
 
     def __repr__(self) -> str:
         ends = [
@@ -77,7 +82,8 @@ class Box:
     @classmethod
     def of(cls, lattice: Lattice) -> Box:
         """Return the box around all points of a lattice."""
-        return cls(lattice.origin, lattice.units(lattice.last))
+        last = lattice.units(lattice.last)
+        return object.__new__(cls)._set(lattice.origin, last, len(last), UNIFORM)
 
     @property
     def described(self) -> str:
@@ -110,10 +116,8 @@ class Box:
     def scaled(self, factor: Fraction) -> Box:
         """Return the same box in other units: each theta times a positive factor."""
         positive(factor, "factor")
-        low, high = ([factor * v for v in end] for end in (self.low, self.high))
-        if self._dim is None:
-            return Box(low[0], high[0], None, self.base)
-        return Box(low, high, self._dim, self.base)
+        low, high = (tuple(factor * v for v in end) for end in (self.low, self.high))
+        return object.__new__(Box)._set(low, high, self._dim, self.base)
 
     def region(self) -> Region:
         """Return its corners, and the largest l1 norm between them."""
