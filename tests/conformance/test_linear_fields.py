@@ -15,7 +15,7 @@ from kng.core.design import Design
 from kng.core.lattice import Lattice
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.data import open_regression
-from kng.domains import LatticeBox
+from kng.domains import Box, LatticeBox
 from kng.losses.accelerators import accelerator_of
 from kng.losses.fields.linear_field import LinearField, read_linear
 from kng.losses.linear import Linear
@@ -31,7 +31,7 @@ N = 500
 def plan_of(loss, norm, weighs: str, reach: int, answers: Lattice):
     d = loss.design.dim
     box = LatticeBox((-reach,) * d, (reach,) * d)
-    problem = SimpleNamespace(norm=norm, loss=loss, answers=answers)
+    problem = SimpleNamespace(norm=norm, loss=loss, answers=answers, domain=Box.of(answers))
     return SimpleNamespace(problem=problem, weighs=weighs, domain=box, grid=loss.grid)
 
 

@@ -26,6 +26,7 @@ from kng.losses.accelerators import accelerator_of
 from kng.mechanisms import KNG, KNorm, ObjectivePerturbation
 from kng.mechanisms.objective import Perturbation
 from kng.norms import L1, L2, InterceptSup, LInf, Polytope, WeightedSup
+from kng.samplers.exact.boxes import BranchAndBound
 from kng.samplers.exact.noise import Noise
 from kng.samplers.real.affine import Affine
 from kng.samplers.registry import certified
@@ -69,7 +70,7 @@ def test_a_density_is_measured_in_the_norm_that_its_delta_is_of(norm, domain):
     loss = Location(Squared()).over(records)
     for unit in (PrivacyUnit(ReplaceOne(7)), PrivacyUnit(AddRemove())):
         plan = KNG().plan(Problem(loss, norm, domain, records, records.lattice, unit), ONE)
-        assert certified(plan).certificate.sampler == "branch-and-bound"
+        assert certified(plan).certificate.sampler == BranchAndBound()
         most = ONE * 0
         for theta in product(range(-3, 6), repeat=2):
             if not plan.domain.contains(theta):
@@ -88,13 +89,12 @@ def test_weights_count_in_regression_and_samplers_that_know_none_refuse_them(wei
     weights = (Fraction(1, 2), Fraction(3), Fraction(1))
     weighted, plain = (regression(3, radius=1, norm=norm) for norm in (weigh(weights), weigh()))
     ratio = weigh(weights).value((ONE,) * 3) / weigh().value((ONE,) * 3)
-    assert float(
-        Perturbation.of(weighted).sensitivity / Perturbation.of(plain).sensitivity
-    ) == pytest.approx(float(ratio))
+    posed = [Perturbation.of(problem).sensitivity for problem in (weighted, plain)]
+    assert float(posed[0] / posed[1]) == pytest.approx(float(ratio))
     plan = KNG().plan(weighted, ONE)
     assert float(plan.steady / KNG().plan(plain, ONE).steady) == pytest.approx(float(ratio))
     assert "cannot draw from the norm" in Affine().refusal(plan)
-    assert certified(plan).certificate.sampler == "branch-and-bound"
+    assert certified(plan).certificate.sampler == BranchAndBound()
 
 
 def test_objective_perturbation_refuses_norms_without_noise():
