@@ -72,7 +72,9 @@ def __getattr__(name: str) -> Any:
         return import_module(f"kng.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'kng' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value  # found without asking the next time
+    return value
 
 
 def __dir__() -> list[str]:

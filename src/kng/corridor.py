@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kng.core.bits import Bits
 from kng.core.bounds import Bounds
@@ -17,7 +18,7 @@ from kng.core.certificate import Certificate, event_of, weakest
 from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, private_zone
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.parts import Charge, Ledger, Point
-from kng.core.privacy import Assumption, Guarantee
+from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 from kng.core.records import Source
 from kng.core.release import Fact, Release
 from kng.core.version import __version__
@@ -58,12 +59,11 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     Cost     The passes that the loss asks for, and milliseconds.
     """
     plans = [plan for stage in stages for plan in stage.plans]
-    certificate = _certificate(plans, bits)
-    event = event_of(plans, plans[0].problem.unit, certificate.guarantee)
+    certificate, event = _promised(tuple(plans), bits.seeded)
     parameters = _parameters(plans, answer)
     law = plans[-1].law
-    for plan in plans:
-        plan.problem.loss.prepare(plan)
+    for load in [load for plan in plans for load in plan.loaders]:
+        load()
     charge = None if ledger is None else ledger.reserve(event, parameters=parameters)
     with private_zone():
         integers = answer.lattice.clamp(answer.finish(_draw(stages, bits)))
@@ -94,7 +94,7 @@ def _draw(stages: Sequence[Stage], bits: Bits) -> list[Point]:
         plans = [plan.after(drawn) for plan in stage.plans]
         fields = plans[0].read(stage.source, plans)
         for plan, field in zip(plans, fields, strict=True):
-            assert plan.certificate is not None  # `_certificate` has seen it
+            assert plan.certificate is not None  # `_promised` has seen it
             drawn.append(plan.certificate.sampler.draw(plan.given(drawn), field, bits))
     return drawn
 
@@ -109,20 +109,23 @@ def _settle(ledger: Ledger, charge: Charge, result: Release) -> None:
         ) from None
 
 
-def _certificate(plans: Sequence[Plan], bits: Bits) -> Certificate:
-    """Return what the samplers promise together; seeded bits turn any promise into a simulation.
+@lru_cache(maxsize=256)
+def _promised(plans: tuple[Plan, ...], seeded: bool) -> tuple[Certificate, PrivacyEvent]:
+    """Return what the samplers promise together, and what it costs; the same for the same plans.
 
-    The guarantee is the weakest of them, the sampler is the one that draws last.
+    Seeded bits turn any promise into a simulation. The guarantee is the weakest of all, the
+    sampler is the one that draws last.
     """
     promises = [plan.certificate for plan in plans if plan.certificate is not None]
     if len(promises) < len(plans):
         raise IncompatibleParts("A plan must be certified by a sampler before it is released.")
     assumed = list(dict.fromkeys(a for promise in promises for a in promise.assumptions))
     guarantee = weakest([promise.guarantee for promise in promises])
-    if bits.seeded:
+    if seeded:
         rest = (a for a in assumed if a is not Assumption.RANDOM_BITS)
         guarantee, assumed = Guarantee.SIMULATION, [Assumption.SEEDED, *rest]
-    return Certificate(promises[-1].sampler, guarantee, tuple(assumed))
+    certificate = Certificate(promises[-1].sampler, guarantee, tuple(assumed))
+    return certificate, event_of(plans, plans[0].problem.unit, guarantee)
 
 
 def _parameters(plans: Sequence[Plan], answer: Answer) -> str:

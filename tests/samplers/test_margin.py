@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 import kng
 from kng.core import enclosures
 from kng.core.bits import SeededBits, TapeBits
-from kng.core.enclosures import MARGIN, exp_minus, exp_near
+from kng.core.enclosures import exp_minus
 from kng.losses import Location, Pinball, Squared
 from kng.mechanisms import KNG, Exponential
 from kng.samplers.exact import leaves
-from kng.samplers.exact.coins import below, below_near
+from kng.samplers.exact.coins import MARGIN, below, below_near, exp_near
 from kng.samplers.exact.leaves import draw
 from kng.samplers.exact.line import envelope_of
 

@@ -1,4 +1,4 @@
-"""Rigorous enclosures of exp, from Arb's ball arithmetic, a quick float near it, and square roots.
+"""Rigorous enclosures of exp, from Arb's ball arithmetic, and of square roots.
 
 An enclosure at b bits is a pair of integers with ``low <= 2**b * value <= high``. Decisions are
 made only when it decides them; otherwise b grows. The tests check these against the correctly
@@ -16,15 +16,10 @@ from threading import RLock
 
 from flint import arb, ctx, fmpq
 
-# What a decision by `exp_near` must keep clear of: its error, and the roundings of a comparison.
-MARGIN = 2.0**-44
-
 # Arb's working precision is one global number; two threads must not change it under each other.
 _PRECISION = RLock()
 # gamma stays below 0.77 * bits, so its rounding costs fewer than 32 bits, as does everything else.
 _GUARD = 64
-# 1/10, 1/9, ... 1/1
-_SHARES = tuple(1 / k for k in range(10, 0, -1))
 
 
 def _after_fork() -> None:
@@ -60,19 +55,6 @@ def floor_ceil(value: arb, bits: int) -> tuple[int, int]:
     if low is None or high is None:  # the ends of a ball are exact numbers, so this cannot be
         raise AssertionError("an enclosure could not be rounded outwards")
     return int(low), int(high)
-
-
-def exp_near(t: float) -> float:
-    """Return exp(-t) for 0 <= t <= 1/4, off by less than 2**-46: ten terms of its series.
-
-        1 - t (1 - t/2 (1 - t/3 (...)))
-
-    Differences and products only, which IEEE 754 rounds in one way; no library's exp is trusted.
-    """
-    value = 1.0
-    for share in _SHARES:
-        value = 1.0 - t * share * value
-    return value
 
 
 def exp_minus(gamma: Fraction, bits: int) -> tuple[int, int]:

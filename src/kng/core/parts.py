@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     Plan: TypeAlias = DensityPlan | NoisePlan | PerturbedPlan | AdaptivePlan
     # Reads records once for plans that ask for the same.
+    Loader: TypeAlias = Callable[[], None]
     Reader: TypeAlias = Callable[[Source, Sequence[Any]], Sequence["Field"]]
 
 Point = tuple[int, ...]
@@ -211,6 +212,11 @@ class Domain(Protocol):
         """Whether it lies between two corners."""
         ...
 
+    @property
+    def waits(self) -> bool:
+        """Whether it depends on earlier points of the same release, by `given`."""
+        ...
+
     def sized(self, dim: int) -> Domain:
         """Return it with so many coordinates; refuse if it has another number of them."""
         ...
@@ -320,8 +326,8 @@ class Loss(Protocol):
         """Return what its field can do for a plan: names of `kng.core.capabilities`."""
         ...
 
-    def prepare(self, plan: Plan) -> None:
-        """Load and compile what reading needs; above the charge."""
+    def loaders(self, plan: Plan) -> tuple[Loader, ...]:
+        """Return what loads and compiles all that a plan will run; called above the charge."""
         ...
 
     def given(self, drawn: Sequence[Point]) -> Loss:

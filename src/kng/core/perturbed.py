@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
@@ -15,7 +15,7 @@ from kng.core.problem import Problem
 from kng.core.records import Source
 
 if TYPE_CHECKING:
-    from kng.core.parts import Plan
+    from kng.core.parts import Loader, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,15 @@ class PerturbedPlan:
     centre: tuple[Fraction, ...]
     lattice: Lattice
     certificate: Certificate | None = None
+    loaders: tuple[Loader, ...] = field(default=(), compare=False, repr=False)
     reader: ClassVar[None] = None
     offers: ClassVar[frozenset[str]] = frozenset({"smooth"})
     weighs: ClassVar[Literal["smooth"]] = "smooth"
 
     def certified(self, certificate: Certificate) -> Self:
         """Return the plan with a sampler's promise."""
-        return replace(self, certificate=certificate.with_parts(self.problem.standing))
+        promise = certificate.with_parts(self.problem.standing)
+        return replace(self, certificate=promise, loaders=self.problem.loss.loaders(self))
 
     def after(self, drawn: Sequence[Point]) -> Self:  # noqa: ARG002
         """Return the plan: it depends on nothing that was drawn."""
@@ -91,18 +93,20 @@ class AdaptivePlan:
     lattice: Lattice
     then: Callable[[Sequence[Point]], PerturbedPlan]
     certificate: Certificate | None = None
+    loaders: tuple[Loader, ...] = field(default=(), compare=False, repr=False)
     reader: ClassVar[None] = None
     offers: ClassVar[frozenset[str]] = frozenset({"smooth"})
     weighs: ClassVar[Literal["smooth"]] = "smooth"
 
     def certified(self, certificate: Certificate) -> Self:
         """Return the plan with a sampler's promise."""
-        return replace(self, certificate=certificate.with_parts(self.problem.standing))
+        promise = certificate.with_parts(self.problem.standing)
+        return replace(self, certificate=promise, loaders=self.problem.loss.loaders(self))
 
     def after(self, drawn: Sequence[Point]) -> PerturbedPlan:
         """Return the plan once earlier stages are drawn."""
         plan = self.then(drawn)
-        return replace(plan, certificate=self.certificate)
+        return replace(plan, certificate=self.certificate, loaders=self.loaders)
 
     def place(self, point: Point) -> Point:
         """Return the point: it stands on the plan's own lattice."""

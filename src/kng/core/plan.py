@@ -29,7 +29,7 @@ from kng.core.regions import Grid
 from kng.core.smoothing import EXTRA_RANGE, Smoothing
 
 if TYPE_CHECKING:
-    from kng.core.parts import Plan, Reader
+    from kng.core.parts import Loader, Plan, Reader
 
 # Rates are rounded outwards by this when boxes are bounded in float64.
 _OUTWARDS = 2.0**-48
@@ -53,8 +53,14 @@ class DensityPlan:
     ridge: Fraction = Fraction(0)
     certificate: Certificate | None = None
     reader: Reader | None = field(default=None, compare=False, repr=False)
+    loaders: tuple[Loader, ...] = field(default=(), compare=False, repr=False)
     _points: Points | None = field(default=None, init=False, compare=False, repr=False)
     _law: Law | None = field(default=None, init=False, compare=False, repr=False)
+    _group: Fraction | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        # Plans are looked up often, and most often by themselves; equality compares everything.
+        return hash((self.mechanism, self.weighs, self.epsilon))
 
     @property
     def domain(self) -> Points:
@@ -81,8 +87,10 @@ class DensityPlan:
 
     def certified(self, certificate: Certificate) -> Self:
         """Return the plan with a sampler's promise; how it is read is decided with it."""
-        promise = certificate.with_parts(self.problem.standing)
-        return replace(self, certificate=promise, reader=self.problem.loss.reader(self))
+        promise, loss = certificate.with_parts(self.problem.standing), self.problem.loss
+        return replace(
+            self, certificate=promise, reader=loss.reader(self), loaders=loss.loaders(self)
+        )
 
     def after(self, drawn: Sequence[Point]) -> Self:
         """Return the plan once earlier stages of the same release are drawn."""
@@ -93,9 +101,9 @@ class DensityPlan:
     def given(self, drawn: Sequence[Point]) -> Self:
         """Return the plan once earlier points of the same release are drawn."""
         domain = self.problem.domain
-        known = domain.given(self.problem.grid, drawn)
-        if known is domain:
+        if not domain.waits:
             return self
+        known = domain.given(self.problem.grid, drawn)
         return replace(self, problem=replace(self.problem, domain=known))
 
     def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
@@ -129,8 +137,11 @@ class DensityPlan:
 
     def delta_at(self, point: Point) -> Fraction:
         """Return Delta at a lattice point, for the whole unit."""
+        if self._group is not None:
+            return self._group
         if self.steady is not None:
-            return self.problem.unit.group(self.steady)
+            object.__setattr__(self, "_group", self.problem.unit.group(self.steady))
+            return self.delta_at(point)
         return self.problem.unit.group(self.delta.over(self.problem.grid.region(point, point)))
 
     def exponent(self, point: Point, score: Fraction) -> Fraction:
@@ -207,6 +218,7 @@ class NoisePlan:
     sensitivity: Fraction
     steps: tuple[Fraction, ...]
     certificate: Certificate | None = None
+    loaders: ClassVar[tuple[()]] = ()
     reader: ClassVar[None] = None
     offers: ClassVar[frozenset[str]] = frozenset({"sum"})
     weighs: ClassVar[Literal["sum"]] = "sum"

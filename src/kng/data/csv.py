@@ -13,8 +13,8 @@ import numpy as np
 
 from kng.core.encoding import BATCH_RECORDS, Encoding
 from kng.core.errors import SchemaError
-from kng.data.batches import Batches, BatchSource
 from kng.data.ingest import Ingest, number, numbers, prepare
+from kng.data.source import Batches, BatchSource
 
 _LONGEST_HEADER = 2**16
 # Held while the module's one limit on the length of a cell is lifted.
@@ -37,10 +37,10 @@ class CsvSource(BatchSource):
         header = header_of(self._path)
         names = encoding.bounds.columns if columns is None else tuple(columns)
         if names is None:
-            if len(header) != len(encoding):
+            if len(header) != len(encoding.step):
                 raise SchemaError(
                     f"{self._path.name} has {len(header)} columns ({', '.join(header)}), the "
-                    f"bounds describe {len(encoding)}. Name the columns to use, as in "
+                    f"bounds describe {len(encoding.step)}. Name the columns to use, as in "
                     f"bounds={{{header[0]!r}: (0, 100)}}."
                 )
             names = tuple(header)

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 def prepare(encoding: Encoding) -> None:
     """Load what turns records into integers; called before anything is charged."""
-    if len(encoding) > 1:
+    if len(encoding.step) > 1:
         from kng.core.compiled import load
         from kng.data.column_steps import divide_columns, scale_columns
 
@@ -48,7 +48,7 @@ class Ingest:
             for values in (encoding.bounds.low, encoding.step, encoding.last, encoding.missing)
         )
         self._inverse = inverses(self._step)
-        self._buffer = np.empty((len(encoding), 0)).T
+        self._buffer = np.empty((len(encoding.step), 0)).T
 
     def __call__(self, *blocks: Floats) -> Integers:
         """Return the integers of blocks of columns side by side, valid until the next call."""

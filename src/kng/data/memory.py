@@ -12,8 +12,8 @@ import numpy as np
 from kng.core.encoding import BATCH_RECORDS, Encoding
 from kng.core.errors import SchemaError
 from kng.core.parts import Point
-from kng.data.batches import Batches, BatchSource
 from kng.data.ingest import Floats, Ingest, numbers, prepare, rows_of
+from kng.data.source import Batches, BatchSource
 from kng.data.sums import MANY, ColumnSum
 
 # What turns a kind of column into numbers, by NumPy's letter for it.
@@ -40,12 +40,12 @@ class MemorySource(BatchSource):
     @classmethod
     def of(cls, data: Any, encoding: Encoding) -> MemorySource:
         """Open an array, list, series, data frame or mapping of columns."""
-        return cls(_layout(data, encoding.bounds.columns, len(encoding)), encoding)
+        return cls(_layout(data, encoding.bounds.columns, len(encoding.step)), encoding)
 
     @classmethod
     def regression(cls, X: Any, y: Any, encoding: Encoding) -> MemorySource:
         """Open covariates and a response that stand side by side."""
-        covariates = _layout(X, encoding.bounds.columns, len(encoding) - 1)
+        covariates = _layout(X, encoding.bounds.columns, len(encoding.step) - 1)
         response = _layout(y, None, 1)
         if len(covariates[0].cells) != len(response[0].cells):
             raise SchemaError("X and y differ in their number of records.")
@@ -61,7 +61,7 @@ class MemorySource(BatchSource):
 
     def prepare_sums(self, records: int) -> None:
         """Load a compiled sum for many numbers in one array."""
-        if len(self._encoding) == 1 and records >= MANY and self._parts[0].numeric:
+        if len(self._encoding.step) == 1 and records >= MANY and self._parts[0].numeric:
             self._column_sum = ColumnSum(self._encoding, self._parts[0].cells.dtype)
 
     def sums(self) -> tuple[int, Point]:
@@ -76,14 +76,14 @@ class MemorySource(BatchSource):
         One column stays in one piece: NumPy's steps hand the lock back and forth too often.
         """
         n = self.count()
-        if len(self._encoding) == 1 or n < BATCH_RECORDS:
+        if len(self._encoding.step) == 1 or n < BATCH_RECORDS:
             return (self.batches(),)
         return self._stream(0, n // 2), self._stream(n // 2, n)
 
     def _stream(self, first: int, end: int) -> Batches:
         ingest = Ingest(self._encoding)
         # The wider the table the fewer its rows: about a megabyte, which stays in the cache.
-        size = max(1, BATCH_RECORDS // len(self._encoding))
+        size = max(1, BATCH_RECORDS // len(self._encoding.step))
         for at in range(first, end, size):
             rows = slice(at, min(at + size, end))
             yield ingest(*(part.block(rows) for part in self._parts))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any
+from typing import Any, ClassVar
 
 from kng.core.errors import IncompatibleParts
 from kng.core.exact import positive, show
@@ -42,6 +42,8 @@ class L1Ball:
     radius: Fraction
     _dim: int | None
     base: Base
+
+    waits: ClassVar[bool] = False
 
     def __init__(self, radius: Any, dim: Any = None, base: Base = UNIFORM) -> None:
         self._set(positive(radius, "radius"), stated(dim), base)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any
+from typing import Any, ClassVar
 
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
@@ -42,6 +42,8 @@ class Box:
     high: Theta
     _dim: int | None
     base: Base
+
+    waits: ClassVar[bool] = False
 
     def __init__(self, low: Any, high: Any, dim: Any = None, base: Base = UNIFORM) -> None:
         size, ends = stated(dim), []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
-from typing import Literal, NoReturn
+from typing import ClassVar, Literal, NoReturn
 
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.parts import Array, Base, Mask, Point
@@ -35,6 +35,8 @@ class Uncrossed:
     side: Literal[1, -1]
     than: int
     other: Theta | None = None
+
+    waits: ClassVar[bool] = True
 
     @property
     def described(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from kng.bases import HeavyTailed
 from kng.core.errors import IncompatibleParts
@@ -41,6 +41,8 @@ class Whole:
 
     _dim: int | None
     base: Base
+
+    waits: ClassVar[bool] = False
 
     def __init__(self, dim: Any = None, base: Base = _HEAVY) -> None:
         object.__setattr__(self, "_dim", stated(dim))

@@ -16,6 +16,7 @@ from kng.core.errors import SpecError
 from kng.core.exact import exact, show
 from kng.core.lattice import Lattice
 from kng.core.parts import Point
+from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Release
@@ -27,7 +28,6 @@ from kng.losses.location import Location
 from kng.losses.pointwise.pinball import Pinball
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
-from kng.samplers.registry import Plan
 
 # Steps between the bounds if no granularity is given: at least 2**20. A quantile wants them no
 # finer than needed, so that tied records stand out against the points between them.
@@ -173,7 +173,19 @@ class _Parts:
     sampler: str
 
 
-def _parts(bounds: Any, granularity: Any, missing: Any, mechanism: str, sampler: str) -> _Parts:
+def _parts(*stated: Any) -> _Parts:
+    """Read what is asked for; the same words are read once."""
+    try:
+        hash(stated)
+    except TypeError:  # lists and arrays of bounds
+        return _read_parts.__wrapped__(*stated)
+    return _read_parts(*stated)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _read_parts(
+    bounds: Any, granularity: Any, missing: Any, mechanism: str, sampler: str
+) -> _Parts:
     box = bounds_of(bounds)
     if len(box) != 1:
         raise SpecError(
@@ -190,10 +202,10 @@ def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Relea
     taus, records = _taus(q), parts.records
     source = open_source(data, records)
     unit = ask.unit(source)
-    line = records.lattice
     # Equal shares: the draws compose, so their epsilons add up to the whole.
     share = ask.epsilon / len(taus)
     plans = _plans(parts, tuple(taus), unit, share)
+    line = plans[0].lattice
     facts = details(records, unit)
     if _several(q):
         facts = {
@@ -219,7 +231,7 @@ def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Relea
 @lru_cache(maxsize=64)
 def _plans(
     parts: _Parts, taus: tuple[Fraction, ...], unit: PrivacyUnit, share: Fraction
-) -> tuple[Plan, ...]:
+) -> tuple[DensityPlan, ...]:
     """Plan one draw for each quantile; the same public facts have the same plans."""
     line = parts.records.lattice
     return tuple(
@@ -246,16 +258,27 @@ def _taus(q: Any) -> list[Fraction]:
     listed = list(q) if _several(q) else [q]
     if not listed:
         raise SpecError("q is empty; give a quantile such as 0.5, or a list of them.")
-    taus = [exact(item, "q") for item in listed]
+    taus = [
+        _tau(item) if isinstance(item, int | float | Fraction) else _read_tau(item)
+        for item in listed
+    ]
     if len(set(taus)) < len(taus):
         raise SpecError("q repeats a quantile; name each one once.")
-    for tau in taus:
-        if not 0 < tau < 1:
-            raise SpecError(
-                f"q must lie strictly between 0 and 1, got {show(tau)}. For the ends of a "
-                "distribution use for example 0.001 or 0.999."
-            )
     return taus
+
+
+def _read_tau(item: Any) -> Fraction:
+    """Read one quantile."""
+    tau = exact(item, "q")
+    if not 0 < tau < 1:
+        raise SpecError(
+            f"q must lie strictly between 0 and 1, got {show(tau)}. For the ends of a "
+            "distribution use for example 0.001 or 0.999."
+        )
+    return tau
+
+
+_tau = lru_cache(maxsize=64, typed=True)(_read_tau)
 
 
 def _several(q: Any) -> bool:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from kng.core.bits import Bits, bits_of
@@ -14,7 +15,7 @@ from kng.core.errors import SchemaError, SpecError, SpecTypeError
 from kng.core.exact import listed, positive, show, whole
 from kng.core.kinds import members, require
 from kng.core.parts import Ledger, Norm
-from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
+from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.records import Source
 from kng.ledger import Ledger as StoredLedger
 
@@ -32,15 +33,20 @@ class Request:
 
     def unit(self, source: Source) -> PrivacyUnit:
         """Return the privacy unit; counts the records only where their number is public."""
-        relation: Neighbours
-        if self.neighbours == ReplaceOne.name:
-            n = source.count()
-            if n == 0:
-                raise SchemaError("The data are empty. Provide at least one record.")
-            relation = ReplaceOne(n)
-        else:
-            relation = AddRemove() if self.n_max is None else AddRemove(self.n_max)
-        return PrivacyUnit(relation, self.records_per_person)
+        if self.neighbours == AddRemove.name:
+            return _unit(None, self.n_max, self.records_per_person)
+        n = source.count()
+        if n == 0:
+            raise SchemaError("The data are empty. Provide at least one record.")
+        return _unit(n, None, self.records_per_person)
+
+
+@lru_cache(maxsize=64)
+def _unit(n: int | None, n_max: int | None, records_per_person: int) -> PrivacyUnit:
+    """Return the unit for a public number of records, or for a private one."""
+    if n is not None:
+        return PrivacyUnit(ReplaceOne(n), records_per_person)
+    return PrivacyUnit(AddRemove() if n_max is None else AddRemove(n_max), records_per_person)
 
 
 def request_of(
@@ -61,13 +67,34 @@ def request_of(
             "n_max belongs to neighbours='add-remove'; under replace-one the number of records "
             "is public."
         )
+    read = _numbers if _hashable(epsilon, n_max, records_per_person) else _numbers.__wrapped__
     return Request(
-        epsilon=positive(epsilon, "epsilon"),
-        neighbours=neighbours,
-        n_max=None if n_max is None else whole(n_max, "n_max", 1),
-        records_per_person=whole(records_per_person, "records_per_person", 1),
-        ledger=_ledger(ledger),
-        bits=bits_of(random_state),
+        *read(epsilon, neighbours, n_max, records_per_person),
+        _ledger(ledger),
+        bits_of(random_state),
+    )
+
+
+def _hashable(*values: Any) -> bool:
+    """Tell whether arguments can be looked up; arrays and lists cannot."""
+    try:
+        hash(values)
+    except TypeError:
+        return False
+    return True
+
+
+# Typed: 1, 1.0 and True are read differently.
+@lru_cache(maxsize=256, typed=True)
+def _numbers(
+    epsilon: Any, neighbours: str, n_max: Any, records_per_person: Any
+) -> tuple[Fraction, str, int | None, int]:
+    """Read the numbers that every call states."""
+    return (
+        positive(epsilon, "epsilon"),
+        neighbours,
+        None if n_max is None else whole(n_max, "n_max", 1),
+        whole(records_per_person, "records_per_person", 1),
     )
 
 
@@ -105,6 +132,11 @@ def named_norm(value: Any, names: Mapping[str, Norm]) -> Norm:
 
 def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
     """Return the public facts about the records that a receipt shows."""
+    return dict(_details(records, unit))
+
+
+@lru_cache(maxsize=64)
+def _details(records: Encoding, unit: PrivacyUnit) -> tuple[tuple[str, str], ...]:
     facts = {
         "granularity": listed(show(step) for step in records.step),
         "missing counts as": listed(
@@ -116,4 +148,4 @@ def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
     else:
         stated = unit.neighbours.stated
         facts["records"] = "private" if stated is None else f"private, at most {stated}"
-    return facts
+    return tuple(facts.items())

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from kng.core.parts import Walled, filled
-from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit
 from kng.core.records import EVERY, Source
 from kng.core.shapes import BoxShape, InterceptShape, RoundShape
 from kng.losses.fields.distances import Distances, Unchanged
@@ -24,10 +23,9 @@ from kng.losses.fields.huber_records import HuberRecords, HuberRows
 from kng.losses.fields.moment_line import DistanceField, ParabolaField
 from kng.losses.fields.plane_records import ENDS as PLANE_ENDS
 from kng.losses.fields.plane_records import PlaneRecords, PlaneRows, exact_sum
-from kng.losses.fields.ranked_line import RankField, TiltedField
+from kng.losses.fields.ranked_line import TiltedField, read_ranked, relation_of
 from kng.losses.kernels.moments import Moments
 from kng.losses.kernels.ranks import Wanted, read_ranks
-from kng.losses.pointwise.function import Pointwise
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
@@ -118,24 +116,9 @@ def _huber_serves(plan: ReadPlan) -> bool:
     )
 
 
-def _relation(unit: PrivacyUnit) -> Neighbours:
-    """Return what is public of the number of records; where some may be absent, nothing is."""
-    return unit.neighbours if unit.presence == "always" else AddRemove()
-
-
-def _read_ranks(source: Source, plans: Sequence[ReadPlan]) -> list[RankField]:
-    """Read the ranks that carry weight, for each plan's quantile."""
-    levels = [plan.problem.loss.pointwise.tau for plan in plans]
-    reaches = [plan.score_at(plan.domain.first, Fraction(plan.depth)) for plan in plans]
-    wanted = [Wanted(level, reach) for level, reach in zip(levels, reaches, strict=True)]
-    domain, relation = plans[0].domain, _relation(plans[0].problem.unit)
-    ranks = read_ranks(source, relation, domain.first[0], domain.last[0], wanted)
-    return [RankField(tau, counts) for tau, counts in zip(levels, ranks, strict=True)]
-
-
 def _read_tilts(source: Source, plans: Sequence[ReadPlan]) -> list[TiltedField]:
     """Read every record: the value of the loss needs them all."""
-    loss, relation = plans[0].problem.loss, _relation(plans[0].problem.unit)
+    loss, relation = plans[0].problem.loss, relation_of(plans[0].problem.unit)
     everywhere = Wanted(Fraction(1, 2), Fraction(2**62))
     ranks = read_ranks(source, relation, 0, loss.encoding.last[0], [everywhere])[0]
     return [
@@ -210,7 +193,7 @@ def _read_huber(source: Source, plans: Sequence[ReadPlan]) -> list[HuberRecords]
 
 
 ACCELERATORS = (
-    Accelerator("ranks on a line", _ranks_serve, _read_ranks),
+    Accelerator("ranks on a line", _ranks_serve, read_ranked),
     Accelerator("running sums on a line", _tilts_serve, _read_tilts),
     Accelerator("sums on a line", _sums_serve, _read_sums),
     Accelerator("squares on a line", _squares_serve, _read_squares),
@@ -220,13 +203,23 @@ ACCELERATORS = (
 )
 
 
-def load_covers(function: Pointwise) -> None:
-    """Load the compiled covers of a function's planes, before anything is charged."""
-    if isinstance(function, Pinball):
-        from kng.losses.enclosures.plane_cover import load_planes
+def load_plane_covers() -> None:
+    """Load the compiled covers of quantile planes; imported late, because Numba is slow to."""
+    from kng.losses.enclosures.plane_cover import load_planes
 
-        load_planes()
-    else:
-        from kng.losses.enclosures.smooth_cover import load_smooth
+    load_planes()
 
-        load_smooth()
+
+def load_smooth_covers() -> None:
+    """Load the compiled covers of smooth losses."""
+    from kng.losses.enclosures.smooth_cover import load_smooth
+
+    load_smooth()
+
+
+def load_unit_vectors() -> None:
+    """Load the compiled expansion of distances."""
+    from kng.core.compiled import load
+    from kng.losses.enclosures.unit_vectors import expand_units, unit
+
+    load(unit, expand_units)

@@ -20,13 +20,13 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.records import Source
 from kng.core.regions import Grid, Region
 from kng.core.shapes import RoundShape
-from kng.losses.accelerators import accelerator_of
+from kng.losses.accelerators import accelerator_of, load_smooth_covers, load_unit_vectors
 from kng.losses.fields.distance_field import read_distance
 from kng.losses.fields.distances import STEPS
 from kng.losses.reading import ReadPlan
 
 if TYPE_CHECKING:
-    from kng.core.parts import Plan, Reader
+    from kng.core.parts import Loader, Plan, Reader
 
 _MOST = 8
 # Steps along the widest column, in powers of two, and the fewest along any.
@@ -79,17 +79,11 @@ class Distance:
         more += ["covered"] if self.accelerator(plan) is not None else []
         return frozenset({"score", "enclosed", *more})
 
-    def prepare(self, plan: Plan) -> None:
-        """Load what covers and expansions need."""
+    def loaders(self, plan: Plan) -> tuple[Loader, ...]:
+        """Return what loads covers, or expansions."""
         if "covered" in plan.offers:
-            from kng.losses.enclosures.smooth_cover import load_smooth
-
-            load_smooth()
-        elif "enclosed" in plan.offers:
-            from kng.core.compiled import load
-            from kng.losses.enclosures.unit_vectors import expand_units, unit
-
-            load(unit, expand_units)
+            return (load_smooth_covers,)
+        return (load_unit_vectors,) if "enclosed" in plan.offers else ()
 
     def given(self, drawn: Sequence[Point]) -> Distance:  # noqa: ARG002
         """Return the same: it depends on nothing that was drawn."""

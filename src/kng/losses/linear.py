@@ -20,7 +20,7 @@ from kng.core.quadratic import Matrix
 from kng.core.records import Source
 from kng.core.regions import Grid, Region
 from kng.core.shapes import BoxShape, Shape, with_intercept
-from kng.losses.accelerators import accelerator_of, load_covers
+from kng.losses.accelerators import accelerator_of, load_plane_covers, load_smooth_covers
 from kng.losses.fields.linear_field import read_linear
 from kng.losses.fields.piecewise_field import read_pieces
 from kng.losses.fields.quadratic_field import QuadraticField
@@ -32,7 +32,7 @@ from kng.losses.pointwise.function import Interval, Pointwise, Stepped
 from kng.losses.reading import ReadPlan, Weighs
 
 if TYPE_CHECKING:
-    from kng.core.parts import Plan, Reader
+    from kng.core.parts import Loader, Plan, Reader
 
 _EVERY = Interval(None, None)
 # Up to how many coordinates a ball has walls, and boxes are a way to draw.
@@ -260,12 +260,13 @@ class Linear:
                 found.add("covered")
         return frozenset(found)
 
-    def prepare(self, plan: Plan) -> None:
-        """Load what reading and covers need."""
-        if self.pointwise.curvature is not None:
-            load_products()
-        if "covered" in plan.offers:
-            load_covers(self.pointwise)
+    def loaders(self, plan: Plan) -> tuple[Loader, ...]:
+        """Return what loads sums of products, and covers."""
+        products = () if self.pointwise.curvature is None else (load_products,)
+        if "covered" not in plan.offers:
+            return products
+        jumps = self.pointwise.curvature is None
+        return (*products, load_plane_covers if jumps else load_smooth_covers)
 
     def given(self, drawn: Sequence[Point]) -> Linear:  # noqa: ARG002
         """Return the same: it depends on nothing that was drawn."""

@@ -25,7 +25,7 @@ from kng.losses.pointwise.function import Interval, Pointwise, Stepped
 from kng.losses.reading import ReadPlan
 
 if TYPE_CHECKING:
-    from kng.core.parts import Plan, Reader
+    from kng.core.parts import Loader, Plan, Reader
 
 # Steps between the bounds if no granularity is given, in powers of two.
 _JUMPING, _SMOOTH = 20, 32
@@ -91,8 +91,9 @@ class Location:
         enclosed = ["enclosed"] if self.accelerator(plan) is None else []
         return frozenset({"score", *enclosed, *line})
 
-    def prepare(self, plan: Plan) -> None:
-        """Load nothing: NumPy is enough."""
+    def loaders(self, plan: Plan) -> tuple[Loader, ...]:  # noqa: ARG002
+        """Return nothing: NumPy is enough."""
+        return ()
 
     def given(self, drawn: Sequence[Point]) -> Location:  # noqa: ARG002
         """Return the same: it depends on nothing that was drawn."""

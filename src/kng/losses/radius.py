@@ -21,7 +21,7 @@ from kng.losses.location import Location
 from kng.losses.pointwise.function import Pointwise
 
 if TYPE_CHECKING:
-    from kng.core.parts import Plan, Reader
+    from kng.core.parts import Loader, Plan, Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,9 @@ class Radius:
         """Return what a location offers."""
         return self.location.offers(plan)
 
-    def prepare(self, plan: Plan) -> None:
-        """Load nothing: NumPy is enough."""
+    def loaders(self, plan: Plan) -> tuple[Loader, ...]:  # noqa: ARG002
+        """Return nothing: NumPy is enough."""
+        return ()
 
     def given(self, drawn: Sequence[Point]) -> Radius:
         """Return the loss once the centre is drawn."""

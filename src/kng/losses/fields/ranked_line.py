@@ -10,7 +10,25 @@ from itertools import accumulate
 from math import ceil
 
 from kng.core.parts import Point
-from kng.losses.kernels.ranks import Ranks
+from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit
+from kng.core.records import Records
+from kng.losses.kernels.ranks import Ranks, Wanted, read_ranks
+from kng.losses.reading import ReadPlan
+
+
+def relation_of(unit: PrivacyUnit) -> Neighbours:
+    """Return what is public of the number of records; where some may be absent, nothing is."""
+    return unit.neighbours if unit.presence == "always" else AddRemove()
+
+
+def read_ranked(source: Records, plans: Sequence[ReadPlan]) -> list[RankField]:
+    """Read the ranks that carry weight, for each plan's quantile."""
+    levels = [plan.problem.loss.pointwise.tau for plan in plans]
+    reaches = [plan.score_at(plan.domain.first, Fraction(plan.depth)) for plan in plans]
+    wanted = [Wanted(level, reach) for level, reach in zip(levels, reaches, strict=True)]
+    domain, relation = plans[0].domain, relation_of(plans[0].problem.unit)
+    ranks = read_ranks(source, relation, domain.first[0], domain.last[0], wanted)
+    return [RankField(tau, counts) for tau, counts in zip(levels, ranks, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,9 @@ from itertools import accumulate
 from typing import NamedTuple, TypeVar
 
 from kng.core.bits import Bits
-from kng.core.enclosures import exp_minus, exp_near
+from kng.core.enclosures import exp_minus
 from kng.core.smoothing import Smoothing
-from kng.samplers.exact.coins import below, below_near, bernoulli, choose, uniform
+from kng.samplers.exact.coins import below, below_near, bernoulli, choose, exp_near, uniform
 
 T = TypeVar("T")
 # Points must weigh this much, in bits, for the rounding of W to be lost in a float's margin.

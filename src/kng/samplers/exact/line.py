@@ -82,7 +82,7 @@ class Order:
         """Return one lattice point."""
         envelope, exponent = envelope_of(plan, field)
         domain = plan.domain
-        fallback = domain.first[0], domain.points
+        fallback = domain.first[0], plan.smoothing.points
         return (draw(envelope, exponent, fallback, plan.smoothing, bits),)
 
 
@@ -105,7 +105,7 @@ def envelope_of(plan: DensityPlan, field: LineField) -> tuple[LeafEnvelope, Expo
             b = _farthest(level, exponent, b, last)
             yield a, b
 
-    cuts = _cuts(plan.domain.points, plan.depth, _SPACING)
+    cuts = _cuts(plan.smoothing.points, plan.depth, _SPACING)
     runs = _between(list(sublevels(cuts.levels)))
     return LeafEnvelope(runs, cuts.levels, cuts.heights, cuts.scale), exponent
 
@@ -126,7 +126,7 @@ def _in_whole_numbers(
     def exponent(theta: int) -> Fraction:
         return Fraction((field.multiple(theta) - least) * above, under)
 
-    public = plan.domain.points, plan.depth, _SPACING
+    public = plan.smoothing.points, plan.depth, _SPACING
     cuts = _cuts(*public)
     found = field.sublevels([least + level for level in _multiples(*public, unit)])
     runs = _between([(a if a > first else first, b if b < last else last) for a, b in found])
