@@ -76,7 +76,8 @@ def density_of(plan: DensityPlan, source: Source, factor: Fraction, grid: Any) -
     inside = [point for point in points if plan.domain.contains(point)]
     if not inside:
         raise SpecError("no point of grid lies in the domain. Give points in the domain's units.")
-    plan.problem.loss.prepare(plan)
+    for load in plan.loaders:
+        load()
     everything = _whole(plan)
     field = everything.read(source, [everything])[0]
     exponents = [plan.exponent(point, field.score(point)) for point in inside]
