@@ -71,7 +71,7 @@ def described(part: object) -> str:
     own = getattr(part, "described", None)
     if isinstance(own, str):
         return own
-    stated = [getattr(part, f.name) for f in fields(part)] if is_dataclass(part) else []
+    stated = [getattr(part, f.name) for f in fields(part) if f.init] if is_dataclass(part) else []
     return f"{type(part).__name__}({', '.join(map(_shown, filter(_said, stated)))})"
 
 

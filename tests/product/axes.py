@@ -1,0 +1,299 @@
+"""The axes of the product. A new part joins by one line in its registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from product.plain import Away, Bent, Function, Model, Parabola, Place, Plane, Tilted, Vector, root
+
+from kng.bases import Uniform
+from kng.core.bounds import Bounds
+from kng.core.design import Design, across, from_zero
+from kng.core.encoding import Encoding
+from kng.core.lattice import Lattice
+from kng.core.parts import Domain, Loss, Norm
+from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.domains import Box, L1Ball, Uncrossed, Whole
+from kng.losses import Distance, Huber, Linear, Location, Pinball, Squared
+from kng.losses.linear_encoding import encoded
+from kng.mechanisms import KNG, Exponential, KNorm, ObjectivePerturbation
+from kng.norms import L1, L2, CoordinateSup, InterceptSup, LInf, Polytope, WeightedSup
+
+F = Fraction
+ONE = F(1)
+
+
+@dataclass(frozen=True)
+class LossRow:
+    """A loss over tiny public records, and the same in plain arithmetic.
+
+    ``universe`` are records in the units of the plain model, ``rows`` what the library reads.
+    ``boxed`` says that scores are only known by the box around them, so that Delta is exact in sup
+    norms and an upper bound in others.
+    """
+
+    loss: Loss
+    plain: Model
+    records: Encoding
+    answers: Lattice
+    universe: tuple[Vector, ...]
+    rows: Callable[[Sequence[Vector]], list[list[float]]]
+    low: Vector  # where theta is at home: the bounds of a location, a part of a linear lattice
+    high: Vector
+    boxed: bool = False
+    subgradients: bool = False  # in l2, records at theta may pull as they like
+    ranks: bool = False  # on a line, records at theta count on either side
+
+    @property
+    def dim(self) -> int:
+        return len(self.low)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether scores have one range at every theta."""
+        return getattr(getattr(self.plain, "function", None), "bounded", True)
+
+
+def located(function: Any, plain: Function | None, dim: int) -> LossRow:
+    """Records 0, 1, 2, 3 in steps of 1; a second column -1, -1/2, 0, of another width."""
+    low, high, step = (F(0), F(-1))[:dim], (F(3), F(0))[:dim], (ONE, F(1, 2))[:dim]
+    if plain is None:  # distances need one step
+        low, high, step = (F(0), F(-1))[:dim], (F(3), F(1))[:dim], (ONE, ONE)[:dim]
+    records = Encoding(Bounds(low, high), step, (0,) * dim)
+    loss = function.over(records) if plain is None else Location(function).over(records)
+    model = Away(step[0], low, high) if plain is None else Place(plain, low, high)
+    columns = [
+        [a + h * k for k in range(n + 1)] for a, h, n in zip(low, step, records.last, strict=True)
+    ]
+
+    def rows(dataset: Sequence[Vector]) -> list[list[float]]:
+        return [[float((x - a) / h) for x, a, h in zip(r, low, step, strict=True)] for r in dataset]
+
+    universe = tuple(product(*columns))
+    if dim == 2:  # corners and one inside
+        universe = (*product(*((c[0], c[-1]) for c in columns)), tuple(c[1] for c in columns))
+    return LossRow(
+        loss, model, records, records.lattice, universe, rows, low, high,
+        subgradients=plain is None, ranks=dim == 1 and isinstance(plain, Tilted),
+    )  # fmt: skip
+
+
+def linear(
+    function: Any,
+    plain: Function,
+    columns: Sequence[tuple[int, int]],
+    intercept: bool,
+    scale: Fraction | None = None,
+    boxed: bool = False,
+) -> LossRow:
+    """Covariates between bounds, a response in [-1, 1]; coefficients in quarters up to 2."""
+    cut = across if intercept else from_zero
+    lows, highs = (tuple(F(v) for v in ends) for ends in zip(*columns, strict=True))
+    steps = 2**16 if scale is None else 2**8
+    reach = scale or ONE
+    records = encoded(Bounds(lows, highs), cut(-reach, reach, steps), cut)
+    design = Design(records, intercept, scale)
+    d, step = design.dim, F(1, 4)
+    answers = Lattice((F(-2),) * d, (step,) * d, (16,) * d)
+    loss = Linear(function, intercept=intercept).over(design, answers, F(0))
+    unit = design.halves[-1] / design.half_y
+    ends = (*design.ends[:-1], tuple(unit * v for v in design.ends[-1]))
+    inside = tuple((a + 3 * b) / 4 for a, b in ends)
+    universe = (*product(*ends), inside)
+    if len(columns) == 2:  # half of the corners: opposite records have one score
+        universe = (*universe[: len(universe) // 2], inside)
+
+    coded_by = design.spans, design.offsets
+
+    def rows(dataset: Sequence[Vector]) -> list[list[float]]:
+        own = [(*r[:-1], r[-1] / unit) for r in dataset]
+        coded = [
+            [(v * span + offset) / 2 for v, span, offset in zip(r, *coded_by, strict=True)]
+            for r in own
+        ]
+        assert all(k.denominator == 1 for row in coded for k in row)
+        return [[float(k) for k in row] for row in coded]
+
+    half = (ONE,) * d
+    return LossRow(
+        loss, Plane(plain, intercept, ends), records, answers, universe, rows,
+        tuple(-v for v in half), half, boxed,
+    )  # fmt: skip
+
+
+TAU, BEND = F(3, 4), F(1, 2)
+# Two-sided covariates; with an intercept the first coordinate is constant.
+_LINE, _SQUARE = [(-1, 1)], [(-1, 1), (-2, 2)]
+
+LOSSES: dict[str, LossRow] = {
+    "location squared": located(Squared(), Parabola(), 1),
+    "location squared d2": located(Squared(), Parabola(), 2),
+    "location pinball": located(Pinball(TAU), Tilted(TAU), 1),
+    "location pinball d2": located(Pinball(TAU), Tilted(TAU), 2),
+    "location huber": located(Huber(BEND), Bent(BEND), 1),
+    "location huber d2": located(Huber(BEND), Bent(BEND), 2),
+    "distance": located(Distance(), None, 1),
+    "distance d2": located(Distance(), None, 2),
+    "linear squared": linear(Squared(), Parabola(), _LINE, False, boxed=True),
+    "linear squared d2": linear(Squared(), Parabola(), _SQUARE, False, boxed=True),
+    "linear squared +1": linear(Squared(), Parabola(), _LINE, True, boxed=True),
+    "linear pinball": linear(Pinball(TAU), Tilted(TAU), _LINE, False),
+    "linear pinball d2": linear(Pinball(TAU), Tilted(TAU), _SQUARE, False),
+    "linear pinball +1": linear(Pinball(TAU), Tilted(TAU), _LINE, True),
+    "linear huber": linear(Huber(BEND), Bent(ONE), _LINE, False, BEND),
+    "linear huber d2": linear(Huber(BEND), Bent(ONE), _SQUARE, False, BEND),
+    "linear huber +1": linear(Huber(BEND), Bent(ONE), _LINE, True, BEND),
+}
+
+
+# --- norms ---------------------------------------------------------------------------------------
+
+Plain = Callable[[Sequence[Fraction]], Fraction]
+WEIGHTS, WIDTHS = (F(1, 3), F(2)), (F(3), F(1, 2))
+CROSS, HEXAGON = ((1, 1), (10, -10)), ((1, 0), (0, 1), (1, -1))
+
+
+@dataclass(frozen=True)
+class NormRow:
+    """A norm in d coordinates, and the same in plain arithmetic; None where it follows Delta."""
+
+    norm: Callable[[int], Norm]
+    plain: Plain | None
+    dims: tuple[int, ...] = (1, 2)
+
+
+def _weighed(v: Sequence[Fraction]) -> list[Fraction]:
+    return [w * a for w, a in zip(WEIGHTS, v, strict=False)]
+
+
+def _sum(v: Sequence[Fraction]) -> Fraction:
+    return sum((abs(a) for a in v), F(0))
+
+
+def _round(v: Sequence[Fraction]) -> Fraction:
+    return root(sum((a * a for a in v), F(0)))
+
+
+def _largest(v: Sequence[Fraction]) -> Fraction:
+    return max(abs(a) for a in v)
+
+
+def _soft(v: Sequence[Fraction]) -> Fraction:
+    first, rest = abs(v[0]), max((abs(a) for a in v[1:]), default=F(0))
+    return max(first, (first + 2 * rest) / 3)
+
+
+def _facets(rows: Sequence[Sequence[int]]) -> Plain:
+    return lambda v: max(abs(sum(a * b for a, b in zip(row, v, strict=True))) for row in rows)
+
+
+NORMS: dict[str, NormRow] = {
+    "l1": NormRow(lambda _: L1(), _sum),
+    "l2": NormRow(lambda _: L2(), _round),
+    "sup": NormRow(lambda _: LInf(), _largest),
+    "l1 weighted": NormRow(lambda d: L1(WEIGHTS[:d]), lambda v: _sum(_weighed(v))),
+    "l2 weighted": NormRow(lambda d: L2(WEIGHTS[:d]), lambda v: _round(_weighed(v))),
+    "sup weighted": NormRow(lambda d: LInf(WEIGHTS[:d]), lambda v: _largest(_weighed(v))),
+    "widths": NormRow(
+        lambda d: WeightedSup([1 / w for w in WEIGHTS[:d]]), lambda v: _largest(_weighed(v))
+    ),
+    "intercept": NormRow(lambda _: InterceptSup(F(2, 3)), _soft),
+    "coordinate": NormRow(lambda _: CoordinateSup(), None),
+    "cross": NormRow(lambda _: Polytope(CROSS), _facets(CROSS), (2,)),
+    "hexagon": NormRow(lambda _: Polytope(HEXAGON), _facets(HEXAGON), (2,)),
+}
+
+
+# --- domains -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DomainRow:
+    """A domain around where theta is at home, and membership in plain arithmetic."""
+
+    domain: Callable[[LossRow], Domain]
+    holds: Callable[[LossRow, Vector], bool] | None  # None: not bounded
+
+
+# By how much of its width a box is wider than home, on each side.
+WIDER = {"box": F(0), "box beyond": F(1, 2), "box within": F(-1, 4), "uncrossed": F(1, 2)}
+
+
+def box_ends(row: LossRow, domain: str) -> tuple[Vector, Vector]:
+    """Return the corners of a box, or of the box that a domain lies in."""
+    grow = [WIDER[domain] * (b - a) for a, b in zip(row.low, row.high, strict=True)]
+    low = tuple(a - g for a, g in zip(row.low, grow, strict=True))
+    return low, tuple(b + g for b, g in zip(row.high, grow, strict=True))
+
+
+def _boxed(name: str) -> DomainRow:
+    def holds(row: LossRow, theta: Vector) -> bool:
+        low, high = box_ends(row, name)
+        return all(a <= t <= b for a, t, b in zip(low, theta, high, strict=True))
+
+    return DomainRow(lambda row: Box(*box_ends(row, name)), holds)
+
+
+RADIUS = F(3, 2)
+_WIDE = _boxed("uncrossed")
+
+
+def _above(row: LossRow, theta: Vector) -> bool:
+    step = [t - o for t, o in zip(theta, _other(row), strict=True)]
+    assert _WIDE.holds is not None
+    return _WIDE.holds(row, theta) and step[0] >= sum(abs(v) for v in step[1:])
+
+
+def _other(row: LossRow) -> Vector:
+    """A lattice point near the middle of home."""
+    grid = row.loss.grid
+    assert grid is not None
+    middle = [(a + b) / 2 for a, b in zip(row.low, row.high, strict=True)]
+    sides = zip(middle, grid.origin, grid.step, strict=True)
+    return tuple(o + h * ((m - o) // h) for m, o, h in sides)
+
+
+DOMAINS: dict[str, DomainRow] = {
+    "box": _boxed("box"),
+    "box beyond": _boxed("box beyond"),
+    "box within": _boxed("box within"),
+    "ball": DomainRow(lambda row: L1Ball(RADIUS, row.dim), lambda _, theta: _sum(theta) <= RADIUS),
+    "uncrossed": DomainRow(
+        lambda row: Uncrossed(Box(*box_ends(row, "uncrossed")), 1, 0, _other(row)), _above
+    ),
+    "whole": DomainRow(lambda row: Whole(row.dim), None),
+    "everything": DomainRow(lambda row: Whole(row.dim, base=Uniform()), None),
+}
+
+
+# --- neighbours and mechanisms -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class UnitRow:
+    """A relation, and whether records may be absent."""
+
+    relation: str
+    absent: bool
+
+    def unit(self, n: int) -> PrivacyUnit:
+        neighbours = ReplaceOne(n) if self.relation == "replace-one" else AddRemove()
+        return PrivacyUnit(neighbours, presence="optional" if self.absent else "always")
+
+
+UNITS = {
+    "replace-one": UnitRow("replace-one", False),
+    "add-remove": UnitRow("add-remove", False),
+    "replace-one absent": UnitRow("replace-one", True),
+    "add-remove absent": UnitRow("add-remove", True),
+}
+MECHANISMS: dict[str, Any] = {
+    "kng": KNG(),
+    "exponential": Exponential(),
+    "k-norm": KNorm(),
+    "objective": ObjectivePerturbation(),
+}

@@ -1,0 +1,237 @@
+"""The product in plain arithmetic: scores, norms, Delta and laws, written without the library.
+
+Only formulas of docs/proofs are used here, over lists of records and in fractions. Delta is found
+by looking at extreme records, one pair after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import isqrt
+from typing import Protocol
+
+F = Fraction
+Vector = tuple[Fraction, ...]
+Length = Callable[[Sequence[Fraction]], Fraction]
+ENDLESS = F(10**9)  # a residual beyond every threshold
+
+
+class Function(Protocol):
+    """psi and rho of a residual; ``bounded`` if psi has a range that no residual leaves."""
+
+    bounded: bool
+
+    def psi(self, r: Fraction) -> Fraction: ...
+
+    def rho(self, r: Fraction) -> Fraction: ...
+
+
+@dataclass(frozen=True)
+class Parabola:
+    bounded: bool = False
+
+    def psi(self, r: Fraction) -> Fraction:
+        return r
+
+    def rho(self, r: Fraction) -> Fraction:
+        return r * r / 2
+
+
+@dataclass(frozen=True)
+class Tilted:
+    tau: Fraction
+    bounded: bool = True
+
+    def psi(self, r: Fraction) -> Fraction:
+        return (r >= 0) - self.tau
+
+    def rho(self, r: Fraction) -> Fraction:
+        return max((1 - self.tau) * r, -self.tau * r)
+
+
+@dataclass(frozen=True)
+class Bent:
+    threshold: Fraction
+    bounded: bool = True
+
+    def psi(self, r: Fraction) -> Fraction:
+        return max(min(r / self.threshold, F(1)), F(-1))
+
+    def rho(self, r: Fraction) -> Fraction:
+        size = abs(r) / self.threshold
+        return size * size / 2 if size <= 1 else size - F(1, 2)
+
+
+class Model(Protocol):
+    """What one record adds at theta, and the extreme scores and the largest value there are."""
+
+    def score(self, theta: Vector, record: Vector) -> Vector: ...
+
+    def value(self, theta: Vector, record: Vector) -> Fraction: ...
+
+    def extremes(self, theta: Vector) -> Sequence[Vector]:
+        """Return scores whose hull holds every score that a record can have at theta."""
+        ...
+
+    def largest_value(self, corners: Sequence[Vector]) -> Fraction:
+        """Return the largest value of any record at any theta of the hull of these corners."""
+        ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """A location; records between bounds."""
+
+    function: Function
+    low: Vector
+    high: Vector
+
+    def score(self, theta: Vector, record: Vector) -> Vector:
+        return tuple(self.function.psi(t - x) for t, x in zip(theta, record, strict=True))
+
+    def value(self, theta: Vector, record: Vector) -> Fraction:
+        return sum((self.function.rho(t - x) for t, x in zip(theta, record, strict=True)), F(0))
+
+    def extremes(self, theta: Vector) -> Sequence[Vector]:
+        records = list(product(*zip(self.low, self.high, strict=True)))
+        if self.function.bounded:  # its range is stated for every theta, wherever records are
+            records = list(product((-ENDLESS, ENDLESS), repeat=len(theta)))
+        return [self.score(theta, record) for record in records]
+
+    def largest_value(self, corners: Sequence[Vector]) -> Fraction:
+        records = list(product(*zip(self.low, self.high, strict=True)))
+        return max(self.value(theta, record) for theta in corners for record in records)
+
+
+@dataclass(frozen=True)
+class Away:
+    """Distances; unit vectors in steps of 2**-40, distances in whole steps."""
+
+    step: Fraction
+    low: Vector
+    high: Vector
+
+    def score(self, theta: Vector, record: Vector) -> Vector:
+        away = [t - x for t, x in zip(theta, record, strict=True)]
+        square = sum(v * v for v in away)
+        if not square:
+            return tuple(F(0) for _ in away)
+        long = root(square)
+        return tuple(v / long for v in away)
+
+    def value(self, theta: Vector, record: Vector) -> Fraction:
+        away = [(t - x) / self.step for t, x in zip(theta, record, strict=True)]
+        square = sum(v * v for v in away)
+        return isqrt(square.numerator // square.denominator) * self.step
+
+    def extremes(self, theta: Vector) -> Sequence[Vector]:
+        """Return points of the unit circle: those of a right angle's parts, and the diagonals."""
+        if len(theta) == 1:
+            return [(F(-1),), (F(1),)]
+        assert len(theta) == 2
+        return CIRCLE
+
+    def largest_value(self, corners: Sequence[Vector]) -> Fraction:
+        records = list(product(*zip(self.low, self.high, strict=True)))
+        return max(self.value(theta, record) for theta in corners for record in records)
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A linear model: records are z_1 .. z_p and y', an intercept has z_0 = 1."""
+
+    function: Function
+    intercept: bool
+    ends: tuple[tuple[Fraction, Fraction], ...]  # of each z_j, then of y'
+
+    def row(self, record: Vector) -> Vector:
+        return (F(1), *record[:-1]) if self.intercept else tuple(record[:-1])
+
+    def residual(self, theta: Vector, record: Vector) -> Fraction:
+        row = self.row(record)
+        return sum((z * t for z, t in zip(row, theta, strict=True)), F(0)) - record[-1]
+
+    def score(self, theta: Vector, record: Vector) -> Vector:
+        w = self.function.psi(self.residual(theta, record))
+        return tuple(w * z for z in self.row(record))
+
+    def value(self, theta: Vector, record: Vector) -> Fraction:
+        return self.function.rho(self.residual(theta, record))
+
+    def extremes(self, theta: Vector) -> Sequence[Vector]:
+        rows = [self.row((*z, F(0))) for z in product(*self.ends[:-1])]
+        if self.function.bounded:
+            ws = [self.function.psi(r) for r in (-ENDLESS, ENDLESS)]
+            return [tuple(w * z for z in row) for w in ws for row in rows]
+        return [self.score(theta, record) for record in self.turning(theta)]
+
+    def turning(self, theta: Vector) -> list[Vector]:
+        """Return corners of the records, and where z_j (z_j theta_j + rest) turns between them."""
+        records = list(product(*self.ends))
+        found = list(records)
+        for record in records:
+            for j, (low, high) in enumerate(self.ends[:-1]):
+                slope = theta[j + self.intercept]
+                if slope:
+                    rest = self.residual(theta, record) - record[j] * slope
+                    at = -rest / (2 * slope)
+                    if low < at < high:
+                        found.append((*record[:j], at, *record[j + 1 :]))
+        return found
+
+    def largest_value(self, corners: Sequence[Vector]) -> Fraction:
+        records = list(product(*self.ends))
+        return max(self.value(theta, record) for theta in corners for record in records)
+
+
+# --- Delta ---------------------------------------------------------------------------------------
+
+
+def moves(
+    model: Model, thetas: Sequence[Vector], relation: str, absent: bool
+) -> list[list[Vector]]:
+    """Return what one record can do to a sum: all differences of scores, all scores, or both."""
+    scores = [score for theta in thetas for score in model.extremes(theta)]
+    apart = [move for theta in thetas for move in differences(model, theta)]
+    if relation == "add-remove":
+        return [scores]
+    return [apart, scores] if absent else [apart]
+
+
+def differences(model: Model, theta: Vector) -> list[Vector]:
+    """Return the differences of any two scores of one theta."""
+    scores = model.extremes(theta)
+    if isinstance(model, Away):  # a ball's longest differences are its diameters
+        return [tuple(2 * v for v in score) for score in scores]
+    return [minus(u, v) for u in scores for v in scores]
+
+
+def box_of(vectors: Sequence[Vector]) -> list[Vector]:
+    """Return the corners of the smallest box around vectors."""
+    return list(product(*((min(column), max(column)) for column in zip(*vectors, strict=True))))
+
+
+def minus(u: Vector, v: Vector) -> Vector:
+    return tuple(a - b for a, b in zip(u, v, strict=True))
+
+
+def root(square: Fraction) -> Fraction:
+    """Return a square root to 2**-60 or so."""
+    scaled = square * 4**80
+    return F(isqrt(scaled.numerator // scaled.denominator), 2**80)
+
+
+def _circle() -> list[Vector]:
+    """Return rational points of the unit circle, by the half-angle formula, in all quadrants."""
+    found: list[Vector] = []
+    for k in range(257):
+        t = F(k, 256)
+        x, y = (1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)
+        found += [(s * x, q * y) for s in (1, -1) for q in (1, -1)]
+    return found
+
+
+CIRCLE = _circle()
