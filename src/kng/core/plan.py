@@ -181,6 +181,15 @@ class DensityPlan:
             fast[i] = float(self.rate / least) if least > 0 else np.inf
         return slow * (1 - _OUTWARDS), fast * (1 + _OUTWARDS)
 
+    def nearest(self, theta: Array) -> Point:
+        """Return the lattice point that stands for real numbers, on the plan's grid."""
+        grid, answers = self.problem.grid, self.problem.answers
+        index = answers.nearest([Fraction(float(v)) for v in theta])
+        return tuple(
+            k + round((origin - o) / h)
+            for k, origin, o, h in zip(index, answers.origin, grid.origin, grid.step, strict=True)
+        )
+
     def place(self, point: Point) -> Point:
         """Return where a lattice point of the grid stands among the answers."""
         grid, answers = self.problem.grid, self.problem.answers

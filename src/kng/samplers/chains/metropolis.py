@@ -22,7 +22,6 @@ from kng.core.parts import Point, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Guarantee
 from kng.samplers.chains.target import CHAIN_ASSUMPTIONS, Target
-from kng.samplers.real.space import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,4 +57,4 @@ class Metropolis:
             proposed = target.log_density(trial)
             if thresholds[i] < proposed - current:
                 theta, current = trial, proposed
-        return nearest(plan, theta)
+        return plan.nearest(theta)

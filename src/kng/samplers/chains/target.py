@@ -14,7 +14,7 @@ from kng.core.parts import Field, Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Assumption
 from kng.core.quadratic import Vector
-from kng.samplers.real.space import Scale, nearest
+from kng.samplers.real.space import Scale
 
 CHAIN_ASSUMPTIONS = (
     Assumption.RANDOM_BITS,
@@ -118,4 +118,4 @@ class Target:
 
     def nearest(self, theta: Vector) -> Point:
         """Return the lattice point nearest to theta."""
-        return nearest(self.plan, theta)
+        return self.plan.nearest(theta)

@@ -46,7 +46,6 @@ from kng.samplers.real.envelopes.rejection import (
 )
 from kng.samplers.real.envelopes.sup_at_edge import SupAtEdge
 from kng.samplers.real.envelopes.sup_inside import SupInside
-from kng.samplers.real.space import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class Affine:
 
     def draw(self, plan: DensityPlan, field: AffineField, bits: Bits) -> Point:
         """Return the lattice point nearest to the coefficients."""
-        return nearest(plan, coefficients(plan, field, bits))
+        return plan.nearest(coefficients(plan, field, bits))
 
 
 def coefficients(plan: DensityPlan, field: AffineField, bits: Bits) -> Vector:

@@ -36,7 +36,7 @@ from kng.samplers.real.envelopes.rejection import (
     offered,
     smallest,
 )
-from kng.samplers.real.space import Scale, nearest
+from kng.samplers.real.space import Scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Gaussian:
 
     def draw(self, plan: DensityPlan, field: AffineField, bits: Bits) -> Point:
         """Return the lattice point nearest to the coefficients."""
-        return nearest(plan, coefficients(plan, field, bits))
+        return plan.nearest(coefficients(plan, field, bits))
 
 
 def coefficients(plan: DensityPlan, field: AffineField, bits: Bits) -> Vector:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -42,13 +41,3 @@ class Scale:
         ends = (growth,) * loss.dim
         largest_growth = norm.largest(tuple(-s for s in ends), ends)
         return cls(widths, float(largest_growth))
-
-
-def nearest(plan: DensityPlan, theta: Matrix) -> tuple[int, ...]:
-    """Return the lattice point of the answers that is nearest to theta, on the plan's grid."""
-    grid, answers = plan.problem.grid, plan.problem.answers
-    index = answers.nearest([Fraction(float(v)) for v in theta])
-    return tuple(
-        k + round((origin - o) / h)
-        for k, origin, o, h in zip(index, answers.origin, grid.origin, grid.step, strict=True)
-    )
