@@ -235,7 +235,7 @@ def test_files_that_cannot_be_read(run, tmp_path, command):
 def test_words_of_the_library_become_options(run, bills):
     words = (*TARGET, *BOUNDS, "--epsilon", "1")
     for command, more, told in (
-        ("linear", ("--mechanism", "objective"), "Give --coef-bound, or use --mechanism kng."),
+        ("linear", ("--mechanism", "objective"), "Use a bounded domain (--coef-bound"),
         ("huber", (), "threshold is missing"),
         (
             "huber",

@@ -177,18 +177,11 @@ PARTS = [
         only=("mean",),
     ),
     Refusal(
-        "norm for kng",
+        "vector too long for kng",
         IncompatibleParts,
-        ("norm", "'l1'", "mechanism='k-norm'"),
-        {"mechanism": "kng", "norm": "l1"},
-        only=("mean",),
-    ),
-    Refusal(
-        "vector for kng",
-        IncompatibleParts,
-        ("mechanism", "2", "Use mechanism='k-norm'"),
-        {"mechanism": "kng", "bounds": ([0, 0], [1, 1])},
-        lambda: np.zeros((3, 2)),
+        ("up to 5 columns", "these are 6", "hit-and-run"),
+        {"mechanism": "kng", "bounds": ([0] * 6, [1] * 6)},
+        lambda: np.zeros((3, 6)),
         ("mean",),
     ),
     Refusal(

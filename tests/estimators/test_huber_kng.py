@@ -43,7 +43,7 @@ def test_units_are_the_callers():
     [
         ({"bounds_y": None}, 1, SpecError, "coef_bound"),
         ({"coef_bound": 1e9}, 1, SpecError, "thresholds"),
-        ({"norm": "l2"}, 1, SpecError, "norm"),
+        ({"norm": "l3"}, 1, SpecError, "norm"),
         ({"sampler": "perturbed"}, 1, IncompatibleParts, "branch-and-bound"),
         ({}, 4, IncompatibleParts, "objective"),
         ({}, 9, IncompatibleParts, "objective"),

@@ -109,7 +109,7 @@ def test_units_do_not_matter():
         ({"quantile": []}, "empty"),
         ({"quantile": [0.25, 0.5], "fit_intercept": False}, "intercept"),
         ({"mechanism": "objective"}, "mechanism"),
-        ({"norm": "l2"}, "norm"),
+        ({"norm": "l3"}, "norm"),
         ({"sampler": "metropolis"}, "branch-and-bound"),
         ({"bounds_X": None}, "bounds_X is missing"),
         ({"bounds_y": None}, "bounds_y is missing"),

@@ -172,11 +172,6 @@ def test_the_exponential_mechanism_has_no_norm(norm, ledger):
     ours(refused("linear exponential", ledger, "norm", norm=norm))
 
 
-@pytest.mark.parametrize("norm", ["l2", "l1"])
-def test_kng_on_a_ball_has_the_sup_norm(norm, ledger):
-    ours(refused("linear ball kng", ledger, "norm", norm=norm))
-
-
 @pytest.mark.parametrize("way", ["linear kng", "linear ball kng", "linear exponential"])
 @pytest.mark.parametrize("chain", ["hit-and-run", "metropolis"])
 def test_a_ledger_books_no_chain(way, chain, ledger):

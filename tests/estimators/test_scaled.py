@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kng.losses.pinball import RankField
 
 import kng
 from kng.core.bounds import Bounds
@@ -18,6 +17,7 @@ from kng.core.scale import RadiusGrid
 from kng.data import open_response
 from kng.estimators.fit import Fit
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
+from kng.losses.fields.ranked_line import RankField
 from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.linear_encoding import encoded
 from kng.losses.radius import positions
@@ -152,7 +152,7 @@ def test_a_radius_loses_no_more_than_epsilon(tau: Fraction, tight: float) -> Non
     def law(records: tuple[int, ...]) -> np.ndarray:
         source = Positions(Column(records), 20, radii)
         ranks = read_ranks(source, ReplaceOne(3), 0, last, [Wanted(tau, Fraction(99))])[0]
-        scores = [float(RankField(tau, ranks).score(k)) for k in range(last + 1)]
+        scores = [float(RankField(tau, ranks).score((k,))) for k in range(last + 1)]
         weights = np.exp(-epsilon / 2 * np.array(scores))
         return weights / weights.sum()
 

@@ -27,7 +27,7 @@ from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scal
 from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.linear_encoding import encoded
 from kng.losses.radius import Positions
-from kng.mechanisms.objective import sensitivity
+from kng.mechanisms.objective import Perturbation
 from kng.mechanisms.scaled import Bent, Clipped
 from kng.norms import LInf
 
@@ -58,7 +58,7 @@ def planned(
         return Clipped.of(left, design.dim, unit) if name == "linear" else Bent()
 
     levels = tuple(level for level in LEVELS if name == "linear" or level <= Fraction(7, 8))
-    fit = ScaledFit(problem, bounds, epsilon, rule, levels, None)
+    fit = ScaledFit(problem, design, bounds, epsilon, rule, levels, None, "auto")
     nothing: Any = None
     return design, fit.stages(lambda _: nothing)
 
@@ -197,7 +197,9 @@ def test_a_private_plan_for_every_public_extreme(unit: str, bounds: str) -> None
         last = fit.before[-1].plans[0].domain.points - 1
         for c, s in ((0, 0), (STEPS, last)):
             plan = fit.plan.after([(c,), (s,)] if intercept else [(s,)])
-            assert plan.rate * sensitivity(plan.problem) == plan.share * plan.epsilon
+            assert (
+                plan.rate * Perturbation.of(plan.problem).sensitivity == plan.share * plan.epsilon
+            )
             with precision(400):
                 gamma, paid = plan.ridge, (1 - plan.share) * plan.epsilon
                 ratio = arb(design.dim * gamma.denominator) / arb(gamma.numerator)

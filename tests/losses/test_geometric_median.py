@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kng.losses.geometric_median import STEPS, UNIT, Distances
+
+from kng.losses.fields.distances import STEPS, UNIT, Distances
 
 
 def integer_unit(away: list[int]) -> list[int]:

@@ -13,18 +13,20 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from kng.losses.quantile_plane import ENDS, PlaneRows
 
+from kng.core.bodies import Body
 from kng.core.bounds import Bounds
+from kng.core.delta import Absolute, delta
 from kng.core.design import Design, from_zero
 from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
 from kng.core.lattice import Lattice
-from kng.core.privacy import AddRemove, ReplaceOne
+from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.records import EVERY
+from kng.core.regions import Region
 from kng.data import open_regression
-from kng.domains import LatticeBox
-from kng.losses import HuberPlane, QuantilePlane
+from kng.losses import Huber, Linear, Pinball
+from kng.losses.fields.plane_records import ENDS, PlaneRows
 from kng.losses.linear_encoding import encoded
 from kng.norms import LInf
 
@@ -40,12 +42,18 @@ BOXES = {
     "both signs": [(-9, -2), ("-0.3", "0.9")],
 }
 STEP = Fraction(1, 2)
+ONE, ADDED = PrivacyUnit(ReplaceOne(3)), PrivacyUnit(AddRemove())
 
 
 def design(box, response=(-1, 1)) -> Design:
     lows, highs = zip(*((Fraction(a), Fraction(b)) for a, b in box), strict=True)
     y = from_zero(*map(Fraction, response), 2**24)
     return Design(encoded(Bounds(lows, highs), y, from_zero), False)
+
+
+def body_of(tau: Fraction, plan: Design) -> Body:
+    """Return what holds the score of any record at any plane."""
+    return Linear(Pinball(tau), intercept=False).over(plan).body(Region.everything(plan.dim))
 
 
 def gradients(tau: Fraction, plan: Design, box) -> list[list[tuple[Fraction, ...]]]:
@@ -82,9 +90,8 @@ def largest_change(here: list[list[tuple[Fraction, ...]]]) -> Fraction:
 def test_the_sensitivity_is_the_largest_change_of_all_pairs_at_all_planes(name, tau):
     plan = design(BOXES[name])
     here = gradients(tau, plan, BOXES[name])
-    loss = QuantilePlane(tau, plan)
-    two = loss.gradient_sensitivity(LInf(), plan.records, ReplaceOne(3)).at((0,))
-    one = loss.gradient_sensitivity(LInf(), plan.records, AddRemove()).at((0,))
+    body = body_of(tau, plan)
+    two, one = delta(LInf(), body, ONE), delta(LInf(), body, ADDED)
     assert largest_change(here) == two
     assert max(LInf().value(g) for point in here for g in point) == one == max(tau, 1 - tau)
 
@@ -93,17 +100,17 @@ def test_the_sensitivity_is_the_largest_change_of_all_pairs_at_all_planes(name, 
 @pytest.mark.parametrize("name", BOXES)
 def test_the_constant_in_closed_form(name, tau):
     plan, larger = design(BOXES[name]), max(tau, 1 - tau)
-    two = QuantilePlane(tau, plan).gradient_sensitivity(LInf(), plan.records, ReplaceOne(3))
+    two = delta(LInf(), body_of(tau, plan), ONE)
     widest = max(
         (Fraction(b) - Fraction(a)) / max(abs(Fraction(a)), abs(Fraction(b)))
         for a, b in BOXES[name]
     )
     # up to one step by which an end moves inwards
-    assert 0 <= max(Fraction(1), larger * widest) - two.at((0,)) <= Fraction(2, ENDS)
+    assert 0 <= max(Fraction(1), larger * widest) - two <= Fraction(2, ENDS)
     if name in {"positive", "away from 0", "negative", "two positive"}:
-        assert two.at((0,)) == 1, "covariates of one sign: 1 at every quantile"
+        assert two == 1, "covariates of one sign: 1 at every quantile"
     if name == "one of each":
-        assert two.at((0,)) == 2 * larger
+        assert two == 2 * larger
 
 
 @pytest.mark.parametrize("tau", TAUS, ids=str)
@@ -125,9 +132,11 @@ def test_neither_half_of_the_argument_can_be_left_out(name, tau):
 @pytest.mark.parametrize("name", ["positive", "across 0"])
 def test_the_value_of_one_record_is_bounded_and_the_bound_nearly_attained(name, response, tau):
     plan = design(BOXES[name], response)
-    loss, reach = QuantilePlane(tau, plan), 4
+    reach = 4
     answers = Lattice((-reach * STEP,), (STEP,), (2 * reach,))
-    bound = loss.plane_sensitivity(LatticeBox((-reach,), (reach,)), answers).at((0,))
+    loss = Linear(Pinball(tau), intercept=False).over(plan, answers, Fraction(0))
+    region = Region.between(answers.origin, answers.units(answers.last))
+    bound = delta(Absolute(), loss.values(region), ONE)
     losses = []
     for x, y in product((-1e9, 1e9), (-1e9, 1e9)):
         source = open_regression(np.array([[x]]), np.array([y]), plan.records)
@@ -194,12 +203,14 @@ def test_a_design_by_hand_must_hold_zero_on_its_lattice():
         )
 
 
-@pytest.mark.parametrize("loss", [HuberPlane, lambda plan: QuantilePlane(TAUS[0], plan)])
-def test_planes_refuse_covariates_in_other_steps(loss):
+@pytest.mark.parametrize("pointwise", [Huber(1), Pinball(TAUS[0])], ids=lambda p: p.name)
+def test_planes_refuse_covariates_in_other_steps(pointwise):
     """Their whole numbers are 2**16 z, or the sensitivity would be that of other records."""
     low, high, step = from_zero(Fraction(-1), Fraction(1), 2**17)
     bounds = Bounds((low, low), (high, high))
     finer = Encoding(bounds, (step, step), (2**16, 2**16))
     for intercept in (True, False):
+        formula, d = Linear(pointwise, intercept=intercept), 1 + intercept
+        answers = Lattice((-4 * STEP,) * d, (STEP,) * d, (8,) * d)
         with pytest.raises(SpecError, match="steps"):
-            loss(Design(finer, intercept))
+            formula.over(Design(finer, intercept), answers)

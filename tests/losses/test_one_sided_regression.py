@@ -7,24 +7,26 @@ from itertools import product
 
 import numpy as np
 import pytest
-from kng.losses.huber_plane import ENDS
-from regression.setting import ADD, RELATIONS, REPLACE, design, relation_of
+from regression.setting import ADD, RELATIONS, REPLACE, design, linear, relation_of
 
+from kng.bases import Uniform
 from kng.core.bounds import Bounds
+from kng.core.delta import changes
 from kng.core.design import Design, from_zero
 from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.records import EVERY
+from kng.core.regions import Region
 from kng.data import open_regression
-from kng.domains import LatticeBox
-from kng.losses import Huber, HuberPlane, LeastSquares
+from kng.domains import Box, Whole
+from kng.losses import Huber, Linear
+from kng.losses.fields.huber_records import ENDS
 from kng.losses.linear_encoding import encoded
-from kng.mechanisms import KNG
+from kng.mechanisms import KNG, ObjectivePerturbation
 from kng.norms import LInf
 
-LOSS = LeastSquares()
 F = Fraction
 # Where covariates and response begin; both end at 1.
 LOWS = [(F(0), F(0)), (F(0), F(-1)), (F(-1), F(0)), (F(1, 4), F(1, 2)), (F(-1, 2), F(-1, 4))]
@@ -54,21 +56,27 @@ def brute(theta: list[Fraction], low: Fraction, low_y: Fraction, j: int, relatio
 
 
 def widths(theta: list[Fraction], shape: Design, relation: str) -> list[Fraction]:
-    rows = np.array([theta], dtype=object)
-    return list(LOSS.widths(rows, shape, relation_of(relation, 1))[0])
+    body = linear(shape).body(Region.at(tuple(theta)))
+    (piece,) = changes(body, protected(relation))
+    return [max(abs(a), abs(b)) for a, b in piece.sides()]
+
+
+def protected(relation: str) -> PrivacyUnit:
+    return PrivacyUnit(relation_of(relation, 1))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("lows", LOWS, ids=str)
 def test_no_record_moves_a_coordinate_beyond_its_width(lows, relation):
-    shape, neighbours = design(2, low=lows[0], low_y=lows[1]), relation_of(relation, 1)
+    shape, unit = design(2, low=lows[0], low_y=lows[1]), protected(relation)
+    loss = linear(shape)
     for theta in THETAS:
         bounds = widths(theta, shape, relation)
         size = 1 + sum(map(abs, theta))
-        assert max(bounds) <= LOSS.slope(shape, neighbours) * size
+        assert max(bounds) <= loss.growth(unit) * size
         for j in range(2):
             assert brute(theta, *lows, j, relation) <= bounds[j], (theta, j)
-        floats = LOSS.widths(np.array([[float(t) for t in theta]]), shape, neighbours)[0]
+        floats = loss.widths(np.array([[float(t) for t in theta]]), unit)[0]
         assert floats == pytest.approx([float(b) for b in bounds], rel=1e-14)
 
 
@@ -76,11 +84,11 @@ def test_no_record_moves_a_coordinate_beyond_its_width(lows, relation):
 def test_the_slope_is_attained_at_zero(lows):
     """Where 0 lies inside a column's interval, or the longest is longer than 1."""
     shape = design(2, low=lows[0], low_y=lows[1])
-    slope = LOSS.slope(shape, relation_of(REPLACE, 1))
+    slope = linear(shape).growth(protected(REPLACE))
     found = brute([F(0), F(0)], *lows, 0, REPLACE)
     assert slope == max(F(1), 1 - lows[0], 1 - lows[1])
     assert found == (slope if min(lows) <= 0 else 1 - lows[0] * lows[1])
-    assert LOSS.slope(shape, relation_of(ADD, 1)) == 1
+    assert linear(shape).growth(protected(ADD)) == 1
     assert brute([F(0), F(0)], *lows, 0, ADD) == 1
 
 
@@ -114,7 +122,9 @@ def survey(n: int = 500) -> tuple[np.ndarray, np.ndarray]:
 def test_products_are_those_of_the_clipped_records_measured_from_zero():
     shape = caller(BOX, from_zero(F(-40), F(100), 2**16))
     X, y = survey()
-    field = LOSS.read_affine(open_regression(X, y, shape.records), shape)
+    loss, unit = linear(shape), PrivacyUnit(ReplaceOne(len(y)))
+    posed = Problem(loss, LInf(), Whole(3), shape.records, shape.lattice, unit)
+    (field,) = loss.read(open_regression(X, y, shape.records), [KNG().plan(posed, F(1))])
     low, high = np.array(BOX, dtype=float).T
     unit = np.abs([low, high]).max(axis=0)
     Z, t = np.clip(X, low, high) / unit, np.clip(y, -40, 100) / 100
@@ -149,7 +159,11 @@ def test_hubers_sums_are_those_of_the_clipped_records_measured_from_zero():
     theta = np.array([1.0, -0.5, 0.25])
     psi = np.clip(Z @ theta - y / 16, -1, 1)
     source = open_regression(X, y, shape.records)
-    field = Huber().read_smooth(source, shape, ReplaceOne(len(y)))
+    loss, unit = Linear(Huber(16), intercept=False).over(shape), PrivacyUnit(ReplaceOne(len(y)))
+    whole = Whole(3, base=Uniform())
+    posed = Problem(loss, LInf(), whole, shape.records, shape.lattice, unit)
+    plan = ObjectivePerturbation(F(1, 2)).plan(posed, F(1))
+    (field,) = plan.read(source, [plan])
     piece = field.piece([F(v) for v in theta], F(1))
     hessian = np.array(piece.rows, dtype=float)
     found = hessian @ theta - np.array(piece.right, dtype=float)
@@ -167,23 +181,20 @@ def test_hubers_two_and_one_are_attained_in_every_box(box):
     for y in (-1e9, 1e9):
         X = np.array([[max(box, key=abs)]], dtype=float)
         plan = _plan(shape, answers, REPLACE)
-        (field,) = HuberPlane(shape).read_gradient(
-            open_regression(X, np.array([y]), shape.records), [plan]
-        )
+        (field,) = plan.read(open_regression(X, np.array([y]), shape.records), [plan])
         assert abs(field.rows[0, 0]) == ENDS
         scores[y] = [field.score((t,)) for t in range(-4, 5)]
         signs = np.sign(field.rows[:, 0] * np.arange(-4, 5)[:, None] - field.response)
         assert len(np.unique(signs)) == 1, "one side of every plane"
         assert scores[y] == [1] * 9
-    assert _plan(shape, answers, REPLACE).sensitivity.at((0,)) == 2
-    assert _plan(shape, answers, ADD).sensitivity.at((0,)) == 1
+    assert _plan(shape, answers, REPLACE).steady == 2
+    assert _plan(shape, answers, ADD).steady == 1
 
 
 def _plan(shape: Design, answers: Lattice, relation: str) -> DensityPlan:
     unit = PrivacyUnit(relation_of(relation, 1))
-    problem = Problem(
-        HuberPlane(shape), LInf(), LatticeBox((-4,), (4,)), shape.records, answers, unit
-    )
+    loss = Linear(Huber(1), intercept=False).over(shape, answers)
+    problem = Problem(loss, LInf(), Box.of(answers), shape.records, answers, unit)
     plan = KNG().plan(problem, F(1))
     assert isinstance(plan, DensityPlan)
     return plan

@@ -18,12 +18,12 @@ import pytest
 from audit.oracle import ADD, REPLACE, Setting, encoding, field_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kng.losses.pinball import RankField
 
 from kng.core.privacy import AddRemove, Neighbours, ReplaceOne
 from kng.core.records import Integers, Kernel, Selection, State
 from kng.data import open_source
-from kng.losses import Pinball
+from kng.losses import Location, Pinball
+from kng.losses.fields.ranked_line import RankField
 from kng.losses.kernels import ranks as module
 from kng.losses.kernels.ranks import CellCounts, Ranks, Wanted, read_ranks
 from kng.mechanisms import KNG
@@ -102,12 +102,12 @@ def check_field(field: RankField, records: Sequence[int], reach: Fraction, last:
         return max(below - target, target - upto, Fraction(0))
 
     grid = interesting(records, 0, last)
-    assert score(field.mode()) == 0 == field.score(field.mode())
+    assert score(field.mode()) == 0 == field.score((field.mode(),))
     levels = [int(reach * k / 7 / field.unit) for k in range(8)]
     for level, ends in zip(levels, field.sublevels(levels), strict=True):
         wanted = [t for t in grid if score(t) <= level * field.unit]
         assert ends == (wanted[0], wanted[-1])
-        assert all(field.score(t) == score(t) == field.multiple(t) * field.unit for t in wanted)
+        assert all(field.score((t,)) == score(t) == field.multiple(t) * field.unit for t in wanted)
 
 
 lattices = st.sampled_from([1, 2, 3, 7, 31, 100, 2**13, 2**14, 2**20, 2**44])
@@ -297,11 +297,13 @@ def test_cells_count_every_record_once(column: tuple[list[int], int], shift: int
 def test_the_field_of_a_plan_sees_as_deep_as_its_sampler_looks(
     relation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reach asked for by `Pinball.read_gradient` covers the plan's depth, no less."""
+    """The reach asked for by the accelerator covers the plan's depth, no less."""
     force(monkeypatch, cells=64)
     last, records = 2**16, uniform(3000, 2**16)
     dataset = tuple((x,) for x in sorted(records))
     for q in ("0.01", "0.5", "0.99"):
-        plan = Setting(Pinball(Fraction(q)), KNG(), relation, Fraction(1), (last,)).plan(3000)
+        plan = Setting(Location(Pinball(Fraction(q))), KNG(), relation, Fraction(1), (last,)).plan(
+            3000
+        )
         field = field_of(plan, dataset)
         check_field(field, records, plan.score_at((0,), Fraction(plan.depth)), last)

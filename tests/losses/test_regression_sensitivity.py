@@ -16,16 +16,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from regression.formulas import widths
-from regression.setting import ADD, NORMS, RELATIONS, REPLACE, Array, design, problem, relation_of
+from regression.setting import (
+    ADD,
+    NORMS,
+    RELATIONS,
+    REPLACE,
+    Array,
+    design,
+    linear,
+    problem,
+    relation_of,
+)
 
 from kng.bases import Uniform
+from kng.core.bodies import Body
+from kng.core.delta import Absolute, changes, delta
 from kng.core.errors import IncompatibleParts
+from kng.core.privacy import PrivacyUnit
+from kng.core.regions import Region
 from kng.domains import Whole
-from kng.losses import Huber, LeastSquares
+from kng.losses import Huber, Squared
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
-from kng.mechanisms.objective import ridge, sensitivity
+from kng.mechanisms.objective import Perturbation
+from kng.samplers.real.space import Scale
 
-LOSS = LeastSquares()
 # The same examples in every run, on every machine.
 FEW, SOME, MANY = (settings(max_examples=n, deadline=None, derandomize=True) for n in (30, 80, 150))
 unit = st.fractions(-1, 1, max_denominator=40)
@@ -73,9 +87,18 @@ def gradient(theta: list[Fraction], z: list[Fraction], y: Fraction) -> list[Frac
 
 
 def exact_widths(theta: list[Fraction], *, intercept: bool, relation: str) -> list[Fraction]:
-    rows = np.array([theta], dtype=object)
     shape = design(len(theta), intercept=intercept)
-    return list(LOSS.widths(rows, shape, relation_of(relation, 1))[0])
+    return reaches(linear(shape).body(Region.at(tuple(theta))), relation)
+
+
+def protected(relation: str) -> PrivacyUnit:
+    return PrivacyUnit(relation_of(relation, 1))
+
+
+def reaches(body: Body, relation: str) -> list[Fraction]:
+    """Return how far one record moves each coordinate."""
+    sides = [piece.sides() for piece in changes(body, protected(relation))]
+    return [max(max(abs(a), abs(b)) for a, b in each) for each in zip(*sides, strict=True)]
 
 
 def change(case: dict[str, Any]) -> list[Fraction]:
@@ -115,13 +138,12 @@ def test_divisors_dominate_the_norm_of_every_change(case: dict[str, Any], name: 
 @SOME
 @given(case=situations())
 def test_slope_and_gradient_bound_dominate_widths(case: dict[str, Any]) -> None:
-    theta, neighbours = case["theta"], relation_of(case["relation"], 1)
+    theta, relation = case["theta"], case["relation"]
     size = sum(map(abs, theta))
-    bounds = exact_widths(theta, intercept=case["intercept"], relation=case["relation"])
-    shape = design(case["d"], intercept=case["intercept"])
-    whole = LOSS.gradient_bound(size, shape, neighbours)
-    assert max(bounds) <= LOSS.slope(shape, neighbours) * (1 + size)
-    assert max(bounds) <= whole == LOSS.perturbed_bound(size, shape, neighbours)
+    bounds = exact_widths(theta, intercept=case["intercept"], relation=relation)
+    loss = linear(design(case["d"], intercept=case["intercept"]))
+    assert max(bounds) <= loss.growth(protected(relation)) * (1 + size)
+    assert max(bounds) <= max(reaches(loss.body(Region.ball(size, case["d"])), relation))
 
 
 @SOME
@@ -131,7 +153,7 @@ def test_float_widths_are_the_exact_ones(case: dict[str, Any]) -> None:
     bounds = exact_widths(case["theta"], intercept=intercept, relation=relation)
     theta = np.array([[float(t) for t in case["theta"]]])
     shape = design(case["d"], intercept=intercept)
-    found = LOSS.widths(theta, shape, relation_of(relation, 1))[0]
+    found = linear(shape).widths(theta, protected(relation))[0]
     assert found == pytest.approx([float(b) for b in bounds], rel=1e-13)
     # and the oracle, which derives them another way, agrees
     again = widths(theta, intercept=intercept, relation=relation)[0]
@@ -142,9 +164,9 @@ def test_widths_work_on_rows_of_any_shape() -> None:
     rng = np.random.default_rng(0)
     theta = rng.normal(size=(5, 7, 3)) * 10.0 ** rng.integers(-8, 8, (5, 7, 1))
     for intercept, relation in product((False, True), RELATIONS):
-        shape, neighbours = design(3, intercept=intercept), relation_of(relation, 1)
-        whole = LOSS.widths(theta, shape, neighbours)
-        rows = [LOSS.widths(row[None], shape, neighbours)[0] for row in theta.reshape(-1, 3)]
+        loss, unit = linear(design(3, intercept=intercept)), protected(relation)
+        whole = loss.widths(theta, unit)
+        rows = [loss.widths(row[None], unit)[0] for row in theta.reshape(-1, 3)]
         np.testing.assert_array_equal(whole.reshape(-1, 3), rows)
 
 
@@ -204,11 +226,10 @@ def test_widths_are_attained_in_one_dimension() -> None:
 def test_slope_and_gradient_bound_are_attained(intercept: bool, relation: str) -> None:
     """All of the ball's size on one coordinate moves another one by the whole bound."""
     theta = [Fraction(0), Fraction(0), Fraction(3)]
-    neighbours = relation_of(relation, 1)
     bounds = exact_widths(theta, intercept=intercept, relation=relation)
-    shape = design(3, intercept=intercept)
-    assert max(bounds) == LOSS.slope(shape, neighbours) * 4
-    assert max(bounds) == LOSS.gradient_bound(Fraction(3), shape, neighbours)
+    loss = linear(design(3, intercept=intercept))
+    assert max(bounds) == loss.growth(protected(relation)) * 4
+    assert max(bounds) == max(reaches(loss.body(Region.ball(Fraction(3), 3)), relation))
 
 
 # --- what plans make of them ---------------------------------------------------------------------
@@ -235,17 +256,22 @@ def test_plans_divide_by_the_widths(name: str, intercept: bool, relation: str) -
     if by is None:
         lengths = [float(norm.value(list(row))) for row in exact]
         by = np.repeat(np.array(lengths)[:, None], 3, axis=1)
-    found = plan.scale.widths(theta)
+    scale = Scale.of(plan)
+    found = scale.widths(theta)
     np.testing.assert_allclose(found, by, rtol=1e-13)
-    reach = plan.scale.bound * (1 + np.abs(theta).sum(axis=1, keepdims=True))
+    reach = scale.bound * (1 + np.abs(theta).sum(axis=1, keepdims=True))
     assert np.all(found <= reach * (1 + 1e-14))
     ball = KNG().plan(
         problem(3, norm=norm, intercept=intercept, relation=relation, radius=2), Fraction(1)
     )
     corner = {"l1": 3.0, "l2": 3**0.5}.get(name, 1.0)
     expected = corner * (2 if relation == REPLACE else 1) * 3
-    assert ball.scale.bound == pytest.approx(expected, rel=1e-15)
-    assert np.all(ball.scale.widths(theta) == ball.scale.bound)
+    if name == "coordinate":  # one norm for the whole ball, fitted to its changes
+        assert set(ball.problem.norm.width) == {Fraction(expected)}
+        expected = 1.0
+    whole = Scale.of(ball)
+    assert whole.bound == pytest.approx(expected, rel=1e-15)
+    assert np.all(whole.widths(theta) == whole.bound)
     assert plan.rate == ball.rate == 0.5
 
 
@@ -254,11 +280,17 @@ def test_people_with_several_records_slow_the_rate_not_the_widths() -> None:
         assert KNG().plan(problem(2, people=k), Fraction(3)).rate == pytest.approx(3 / (2 * k))
         value = Exponential().plan(problem(2, radius=1, people=k), Fraction(3))
         assert value.rate == pytest.approx(3 / (2 * k))
-        perturbed = problem(2, radius=1, people=k)
-        assert sensitivity(perturbed) == k * 4
+        perturbed = problem(2, radius=1, people=k, norm=NORMS["linf"])
+        assert Perturbation.of(perturbed).sensitivity == k * 4
 
 
 # --- the loss itself -----------------------------------------------------------------------------
+
+
+def largest_value(radius: Fraction, d: int) -> Fraction:
+    """Return how far one record moves the summed loss on a ball."""
+    values = linear(design(d)).values(Region.ball(radius, d))
+    return delta(Absolute(), values, protected(REPLACE))
 
 
 @SOME
@@ -269,7 +301,7 @@ def test_no_record_changes_the_loss_beyond_its_sensitivity(case: dict[str, Any])
     for z, y in case["records"]:
         residual = sum(a * b for a, b in zip(case["theta"], z, strict=True)) - y
         values.append(residual**2 / 2)
-    bound = LOSS.value_sensitivity(sum(map(abs, case["theta"]), Fraction(0)))
+    bound = largest_value(sum(map(abs, case["theta"]), Fraction(0)), case["d"])
     assert max(values) <= bound
     assert abs(values[0] - values[1]) <= bound
 
@@ -278,9 +310,9 @@ def test_value_sensitivity_is_attained() -> None:
     theta, radius = [Fraction(2), Fraction(-1)], Fraction(3)
     far = (theta[0] * 1 + theta[1] * -1 + 1) ** 2 / 2  # z = (1, -1), y = -1
     none = (theta[0] * 0 + theta[1] * 0 - 0) ** 2 / 2
-    assert far - none == LOSS.value_sensitivity(radius) == 8
+    assert far - none == largest_value(radius, 2) == 8
     plan = Exponential().plan(problem(2, radius=radius), Fraction(1))
-    assert plan.scale.bound == 8.0
+    assert plan.steady == 8
 
 
 # --- Huber ---------------------------------------------------------------------------------------
@@ -296,10 +328,9 @@ def test_no_record_moves_hubers_gradient_beyond_its_width(
     for z, y in case["records"]:
         residual = sum(a * b for a, b in zip(case["theta"], z, strict=True)) - stretch * y
         moved.append([min(max(residual, Fraction(-1)), Fraction(1)) * v for v in z])
-    width = Huber().widths(relation_of(case["relation"], 1))
-    shape = design(case["d"], intercept=case["intercept"])
-    assert width == Huber().perturbed_bound(None, shape, relation_of(case["relation"], 1))
-    for a, b in zip(*moved, strict=True):
+    loss = linear(design(case["d"], intercept=case["intercept"], unit=2), Huber(1))
+    found = reaches(loss.body(Region.everything(case["d"])), case["relation"])
+    for a, b, width in zip(*moved, found, strict=True):
         assert abs(a if case["relation"] == ADD else a - b) <= width
 
 
@@ -307,19 +338,20 @@ def test_hubers_widths_are_attained() -> None:
     """z = 1 with residuals of -1 and 1: every coordinate moves by 2, and by 1 from nothing."""
     residuals = [Fraction(5) - 6, Fraction(5) - 4]
     clipped = [min(max(r, Fraction(-1)), Fraction(1)) for r in residuals]
-    assert clipped[1] - clipped[0] == Huber().widths(relation_of(REPLACE, 1)) == 2
-    assert clipped[1] == Huber().widths(relation_of(ADD, 1)) == 1
+    body = linear(design(1, unit=2), Huber(1)).body(Region.everything(1))
+    assert [clipped[1] - clipped[0]] == reaches(body, REPLACE) == [2]
+    assert [clipped[1]] == reaches(body, ADD) == [1]
 
 
 # --- curvature -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", [LeastSquares(), Huber()], ids=["squared", "huber"])
+@pytest.mark.parametrize("pointwise", [Squared(), Huber(1)], ids=["squared", "huber"])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_curvature_dominates_and_is_attained(loss: Any, intercept: bool) -> None:
+def test_curvature_dominates_and_is_attained(pointwise: Any, intercept: bool) -> None:
     rng = np.random.default_rng(2)
     for d in range(1 + intercept, 7):
-        bound = float(loss.curvature(design(d, intercept=intercept)))
+        bound = float(linear(design(d, intercept=intercept, unit=2), pointwise).curvature())
         z = rng.uniform(-1, 1, (200, d))
         z[:, 0] = 1 if intercept else z[:, 0]
         largest = np.linalg.eigvalsh(np.einsum("ni,nj->nij", z, z))[:, -1]
@@ -342,7 +374,8 @@ def test_the_ridge_pays_for_the_determinant(
 ) -> None:
     """k records of one person change log det by at most (1 - share) epsilon, at any Hessian."""
     share = min(max(share, Fraction(1, 20)), Fraction(19, 20))
-    gamma = float(ridge(problem(d, radius=1, people=k), epsilon, share))
+    posed = Perturbation.of(problem(d, radius=1, people=k, norm=NORMS["linf"]))
+    gamma = float(posed.ridge(epsilon, share))
     rng = np.random.default_rng(seed)
     others = rng.uniform(-1, 1, (rng.integers(0, 6), d))
     common = gamma * np.eye(d) + others.T @ others
@@ -374,20 +407,19 @@ def test_noise_is_scaled_to_the_norm_of_the_widest_change(name: str) -> None:
     )
     assert plan.rate == pytest.approx(0.75 * 2 / (2 * corner * 2 * 3), rel=1e-14)
     huber = ObjectivePerturbation(Fraction(3, 4)).plan(
-        problem(d, norm=NORMS[name], loss=Huber(), domain=Whole(d, base=Uniform()), relation=ADD),
+        problem(
+            d, norm=NORMS[name], pointwise=Huber(1), domain=Whole(d, base=Uniform()), relation=ADD
+        ),
         Fraction(2),
     )
     assert huber.rate == pytest.approx(0.75 * 2 / corner, rel=1e-14)
-
-
-def as_rows(values: list[Fraction]) -> Array:
-    return np.array([values], dtype=object)
 
 
 def test_a_width_of_zero_cannot_be() -> None:
     """Dividing by Delta is safe: it is at least 1 for every theta."""
     for theta in ([0, 0], [10**9, 0], [1, -1]):
         for intercept, relation in product((False, True), RELATIONS):
-            rows = as_rows([Fraction(t) for t in theta])
-            shape = design(2, intercept=intercept)
-            assert np.all(LOSS.widths(rows, shape, relation_of(relation, 1)) >= 1)
+            widest = exact_widths(
+                list(map(Fraction, theta)), intercept=intercept, relation=relation
+            )
+            assert min(widest) >= 1

@@ -9,7 +9,7 @@ from audit.oracle import RELATIONS, Setting, field_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kng.losses import Pinball, Squared
+from kng.losses import Location, Pinball, Squared
 from kng.mechanisms import KNG, Exponential
 
 PLENTY = settings(max_examples=60, deadline=None, derandomize=True)
@@ -52,17 +52,17 @@ def test_every_score_is_its_definition(
     records, last = column
     dataset = tuple((x,) for x in records)
     for loss, mechanism, expected in (
-        (Pinball(tau), KNG(), lambda t: distance(tau, records, t)),
-        (Pinball(tau), Exponential(), lambda t: tilted(tau, records, t)),
-        (Squared(), KNG(), lambda t: gradient(records, t)),
-        (Squared(), Exponential(), lambda t: half_squares(records, t)),
+        (Location(Pinball(tau)), KNG(), lambda t: distance(tau, records, t)),
+        (Location(Pinball(tau)), Exponential(), lambda t: tilted(tau, records, t)),
+        (Location(Squared()), KNG(), lambda t: gradient(records, t)),
+        (Location(Squared()), Exponential(), lambda t: half_squares(records, t)),
     ):
         plan = Setting(loss, mechanism, relation, Fraction(1), (last,)).plan(len(records))
         field = field_of(plan, dataset)
         for theta in {0, last, records[0], int(share * last)}:
-            assert field.score(theta) == expected(theta)
+            assert field.score((theta,)) == expected(theta)
         # No point beside the mode, and none at all among these, has a smaller exponent.
         mode = min(max(field.mode(), 0), last)
-        least = plan.exponent((mode,), field.score(mode))
+        least = plan.exponent((mode,), field.score((mode,)))
         for theta in {0, last, max(mode - 1, 0), min(mode + 1, last), *records}:
-            assert plan.exponent((theta,), field.score(theta)) >= least
+            assert plan.exponent((theta,), field.score((theta,))) >= least

@@ -23,35 +23,37 @@ from audit.oracle import (
     field_of,
     pairs,
     sizes,
-    source_of,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kng.core.delta import Delta, changes, delta
 from kng.core.parts import Norm, Point
-from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
-from kng.losses import Pinball, Squared
+from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.losses import Location, Pinball, Squared
+from kng.losses.location_sum import LocationSum
 from kng.mechanisms import KNG, Exponential, KNorm
 from kng.norms import L1, LInf, WeightedSup
 
 PLENTY = settings(max_examples=120, deadline=None, derandomize=True)
 
 LOSSES = {
-    "squared": Squared(),
-    **{f"pinball-{q}": Pinball(Fraction(q)) for q in ("0.1", "0.5", "0.9", "0.99", "1/3")},
+    "squared": Location(Squared()),
+    **{
+        f"pinball-{q}": Location(Pinball(Fraction(q))) for q in ("0.1", "0.5", "0.9", "0.99", "1/3")
+    },
 }
 MECHANISMS = {"gradient": KNG(), "value": Exponential()}
 
 
 def scores(setting: Setting, dataset: Dataset) -> Sequence[Fraction]:
     field = field_of(setting.plan(len(dataset)), dataset)
-    return [field.score(theta) for theta in range(setting.last[0] + 1)]
+    return [field.score((theta,)) for theta in range(setting.last[0] + 1)]
 
 
 def bound(setting: Setting, theta: int) -> Fraction:
     """Return Delta(theta) for the whole unit, as the plan uses it."""
-    plan = setting.plan(1)
-    return plan.problem.unit.group(plan.sensitivity.at((theta,)))
+    return setting.plan(1).delta_at((theta,))
 
 
 @pytest.mark.parametrize("records_per_person", [1, 2])
@@ -90,7 +92,7 @@ def zeros(n: int) -> Dataset:
 @pytest.mark.parametrize("q", ["0.01", "0.1", "0.5", "0.9", "0.99"])
 def test_pinball_gradient_attains_its_sensitivity(q: str, last: int) -> None:
     tau = Fraction(q)
-    replace = Setting(Pinball(tau), KNG(), REPLACE, Fraction(1), (last,))
+    replace = Setting(Location(Pinball(tau)), KNG(), REPLACE, Fraction(1), (last,))
     # All records below theta, one of them moves above: the count falls by one towards tau n.
     n = 200
     left, right = zeros(n), (*zeros(n - 1), (last,))
@@ -98,7 +100,7 @@ def test_pinball_gradient_attains_its_sensitivity(q: str, last: int) -> None:
     if last == 1:  # no lattice point lies strictly between the two values
         left, right, theta = ((1,),) * n, (*zeros(1), *((1,),) * (n - 1)), 0
     assert change(replace, left, right, theta) == bound(replace, theta) == 1
-    add = Setting(Pinball(tau), KNG(), ADD, Fraction(1), (last,))
+    add = Setting(Location(Pinball(tau)), KNG(), ADD, Fraction(1), (last,))
     below, above = change(add, (), ((0,),), last), change(add, (), ((last,),), 0)
     assert max(below, above) == bound(add, 0) == max(tau, 1 - tau)
 
@@ -107,7 +109,7 @@ def test_pinball_gradient_attains_its_sensitivity(q: str, last: int) -> None:
 @pytest.mark.parametrize("q", ["0.01", "0.1", "0.5", "0.9", "0.99"])
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_pinball_value_attains_its_sensitivity(relation: str, q: str, last: int) -> None:
-    setting = Setting(Pinball(Fraction(q)), Exponential(), relation, Fraction(1), (last,))
+    setting = Setting(Location(Pinball(Fraction(q))), Exponential(), relation, Fraction(1), (last,))
     if relation == REPLACE:
         largest = max(change(setting, zeros(1), ((last,),), theta) for theta in (0, last))
     else:
@@ -117,8 +119,8 @@ def test_pinball_value_attains_its_sensitivity(relation: str, q: str, last: int)
 
 @pytest.mark.parametrize("last", [1, 5, 6])
 def test_squared_gradient_attains_its_sensitivity_at_every_theta(last: int) -> None:
-    replace = Setting(Squared(), KNG(), REPLACE, Fraction(1), (last,))
-    add = Setting(Squared(), KNG(), ADD, Fraction(1), (last,))
+    replace = Setting(Location(Squared()), KNG(), REPLACE, Fraction(1), (last,))
+    add = Setting(Location(Squared()), KNG(), ADD, Fraction(1), (last,))
     for theta in range(last + 1):
         # Away from its zero the size of the gradient moves with the sum.
         others = zeros(5) if 2 * theta >= last else ((last,),) * 5
@@ -130,7 +132,7 @@ def test_squared_gradient_attains_its_sensitivity_at_every_theta(last: int) -> N
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_squared_value_attains_its_sensitivity(relation: str) -> None:
-    setting = Setting(Squared(), Exponential(), relation, Fraction(1), (6,))
+    setting = Setting(Location(Squared()), Exponential(), relation, Fraction(1), (6,))
     base = zeros(1) if relation == REPLACE else ()
     assert change(setting, base, ((6,),), 0) == bound(setting, 0) == 18
 
@@ -148,7 +150,7 @@ def test_random_neighbours_never_exceed_the_sensitivity(
         st.sampled_from([0, last]), st.integers(0, last), st.integers(-last, 2 * last)
     )
     tau = data.draw(st.fractions(Fraction(1, 1000), Fraction(999, 1000)), label="tau")
-    loss = Squared() if kind == "squared" else Pinball(tau)
+    loss = Location(Squared() if kind == "squared" else Pinball(tau))
     k = data.draw(st.integers(1, 3), label="records per person")
     common = data.draw(st.lists(record, min_size=1, max_size=12), label="common")
     gone = data.draw(st.lists(record, max_size=k), label="gone")
@@ -163,7 +165,7 @@ def test_random_neighbours_never_exceed_the_sensitivity(
     values = []
     for extra in (gone, come):
         dataset = tuple(sorted((x,) for x in (*common, *extra)))
-        values.append(field_of(setting.plan(len(dataset)), dataset).score(theta))
+        values.append(field_of(setting.plan(len(dataset)), dataset).score((theta,)))
     assert abs(values[0] - values[1]) <= bound(setting, theta)
 
 
@@ -174,8 +176,8 @@ NORMS: dict[str, Norm] = {"l1": L1(), "linf": LInf(), "weighted-sup": WeightedSu
 CORNER = (2, 3)
 
 
-def relations_of(relation: str) -> Neighbours:
-    return ReplaceOne(1) if relation == REPLACE else AddRemove()
+def protected(relation: str) -> PrivacyUnit:
+    return PrivacyUnit(ReplaceOne(1) if relation == REPLACE else AddRemove())
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -183,9 +185,7 @@ def relations_of(relation: str) -> Neighbours:
 def test_squared_gradient_of_two_columns_is_bounded_and_attained_in_every_norm(
     name: str, relation: str
 ) -> None:
-    """No sampler serves two columns yet; the constant is there and must be right already."""
-    norm, records = NORMS[name], encoding(CORNER)
-    sensitivity = Squared().gradient_sensitivity(norm, records, relations_of(relation))
+    norm, loss = NORMS[name], Location(Squared()).over(encoding(CORNER))
     grid = list(product(range(CORNER[0] + 1), range(CORNER[1] + 1)))
 
     def gradient(record: Point, theta: Point) -> tuple[Fraction, ...]:
@@ -200,16 +200,20 @@ def test_squared_gradient_of_two_columns_is_bounded_and_attained_in_every_norm(
             for u in sides
             for v in others
         )
-        assert largest == sensitivity.at(theta)
+        body = loss.body(loss.grid.region(theta, theta))
+        assert largest == delta(norm, body, protected(relation))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_bound_over_a_box_of_theta_holds_at_each_of_its_points(relation: str) -> None:
-    sensitivity = Squared().gradient_sensitivity(LInf(), encoding((7,)), relations_of(relation))
+    loss = Location(Squared()).over(encoding((7,)))
+    moved = Delta(LInf(), protected(relation), loss.body, loss.smallest)
     for a in range(8):
         for b in range(a, 8):
-            inside = [sensitivity.at((theta,)) for theta in range(a, b + 1)]
-            assert sensitivity.over((a,), (b,)) == max(inside)
+            region = loss.grid.region((a,), (b,))
+            inside = [moved.over(loss.grid.region((k,), (k,))) for k in range(a, b + 1)]
+            assert moved.over(region) == max(inside)
+            assert moved.under(region) <= min(inside)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -226,15 +230,14 @@ def test_the_bound_over_a_box_of_theta_holds_at_each_of_its_points(relation: str
 def test_the_sum_moves_by_its_sensitivity_and_no_more(
     last: Point, values: tuple[Any, ...], norm: Norm | Callable[..., Norm], relation: str
 ) -> None:
-    loss, records, neighbours = Squared(), encoding(last), relations_of(relation)
-    widths, steps = loss.sum_widths(records, neighbours), loss.sum_steps(records, neighbours)
+    loss, unit = LocationSum(encoding(last)), protected(relation)
+    (piece,) = changes(loss.body(unit), unit)
+    widths = tuple(max(abs(a), abs(b)) for a, b in piece.sides())
+    steps = loss.steps(unit)
     norm = norm(widths) if callable(norm) else norm
-    setting = Setting(loss, KNorm(), relation, Fraction(1), last, norm=norm)
+    setting = Setting(Location(Squared()), KNorm(), relation, Fraction(1), last, norm=norm)
     universe = datasets(values, sizes(relation, 3))
-    sums = {
-        d: loss.read_sum(source_of(d, records), setting.noise_plan(max(len(d), 1)))
-        for d in universe
-    }
+    sums = {d: field_of(setting.noise_plan(max(len(d), 1)), d).total for d in universe}
     moves = [
         tuple(h * (y - x) for h, x, y in zip(steps, sums[a], sums[b], strict=True))
         for a, b in pairs(universe, relation)

@@ -15,8 +15,8 @@ from kng.core.encoding import encoding_of
 from kng.core.errors import IncompatibleParts
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.domains import LatticeBox, Whole
-from kng.losses import Pinball
+from kng.domains import Box, Whole
+from kng.losses import Location, Pinball
 from kng.mechanisms import KNG
 from kng.norms import LInf
 from kng.reproduce import privacy_errata as module
@@ -129,12 +129,14 @@ def test_densities_without_an_integral_are_refused(rows):
     records = encoding_of(bounds_of((0, 1)), granularity=None, missing=None, bits=8)
     lattice, unit = records.lattice, PrivacyUnit(ReplaceOne(11), 1)
 
+    loss = Location(Pinball(Fraction(1, 2))).over(records)
+
     def plan(domain):
-        problem = Problem(Pinball(Fraction(1, 2)), LInf(), domain, records, lattice, unit)
+        problem = Problem(loss, LInf(), domain, records, lattice, unit)
         return KNG().plan(problem, Fraction(1))
 
-    assert plan(LatticeBox.of(lattice))
-    with pytest.raises(IncompatibleParts, match="may not have a finite integral"):
+    assert plan(Box.of(lattice))
+    with pytest.raises(IncompatibleParts, match="has no finite mass"):
         plan(Whole(1, base=Uniform()))
 
 

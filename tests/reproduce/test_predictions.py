@@ -18,7 +18,7 @@ from reproduce.predictions import (
     run,
 )
 
-from kng.losses import LeastSquares
+from kng.core.delta import Delta
 from kng.mechanisms import ObjectivePerturbation
 from kng.norms import LInf
 from kng.reproduce import figure1, figure2
@@ -44,12 +44,12 @@ def test_figure_1():
 
 
 @pytest.mark.parametrize("factor", [Fraction(1, 2), 2])
-@pytest.mark.parametrize("constant", ["gradient_bound", "value_sensitivity"])
-def test_a_wrong_sensitivity_is_seen(monkeypatch, constant, factor):
-    right = getattr(LeastSquares, constant)
-    monkeypatch.setattr(LeastSquares, constant, lambda *public: right(*public) * factor)
+@pytest.mark.parametrize("drawn", [("exponential",), DRAWN[1:]], ids=["value", "gradient"])
+def test_a_wrong_delta_is_seen(monkeypatch, drawn, factor):
+    right = Delta.over
+    monkeypatch.setattr(Delta, "over", lambda *public: right(*public) * factor)
     with wrong():
-        assert_predicted(run(Some(LARGE, *DRAWN)), linear)
+        assert_predicted(run(Some(LARGE, *drawn)), linear)
 
 
 def test_a_wrong_split_of_epsilon_is_seen(monkeypatch):
