@@ -2,9 +2,16 @@
 
 import sys
 
-from benchmarks import ledger, location, quantile_regression, regression, versions
+from benchmarks import (
+    ledger,
+    location,
+    public_calls,
+    quantile_regression,
+    regression,
+    versions,
+)
 
-TABLES = (location, regression, quantile_regression, ledger, versions)
+TABLES = (location, regression, quantile_regression, ledger, versions, public_calls)
 
 missed = sum(table.main() for table in TABLES)
 print(f"\n{missed} bars missed" if missed else "\nevery bar kept")
