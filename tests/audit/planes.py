@@ -44,6 +44,7 @@ from kng.core.problem import Problem
 from kng.core.regions import Region
 from kng.corridor import certified
 from kng.domains import Box
+from kng.estimators.planned import _remembered as remembered
 from kng.estimators.public_facts import Columns
 from kng.losses import Huber, Linear
 from kng.mechanisms import KNG, Exponential
@@ -90,7 +91,7 @@ class Plane:
         return self.boxes or ((-END, END),) * self.columns
 
     def plans(self, n: int) -> list[DensityPlan]:
-        """Return production's plans for n records, on coefficients -bound, ..., bound."""
+        """Return production's certified plans for n records, on coefficients -bound, ..., bound."""
         model: Any = kng.QuantileRegressor(
             bounds_X=tuple(zip(*self._covariates, strict=True)),
             bounds_y=self.response,
@@ -102,8 +103,8 @@ class Plane:
         lattice = tiny(design, self.bound, self.reach)
         unit = unit_of(self.relation, n, self.records_per_person)
         taus = [Fraction(q) for q in self.quantiles]
-        made = model._stepwise(design, lattice, unit, taus, self.epsilon / len(taus))
-        plans = [certified(plan) for plan in made]
+        remembered.cache_clear()  # plans from before a fault was seeded, or mended
+        plans = model._stepwise(design, lattice, unit, taus, self.epsilon / len(taus))
         assert all(isinstance(plan, DensityPlan) for plan in plans)
         return plans
 

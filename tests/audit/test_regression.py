@@ -69,7 +69,7 @@ def test_what_cannot_be_bounded_is_refused(relation: str) -> None:
         with pytest.raises(IncompatibleParts, match="coef_bound"):
             Model(pointwise, mechanism, 2, relation=relation).plan()
     # Scores of Huber's loss are bounded, but nothing draws from them on the whole space.
-    with pytest.raises(IncompatibleParts, match="does not serve"):
+    with pytest.raises(IncompatibleParts, match="No sampler draws"):
         certified(Model(Huber(1), KNG(), 2, relation=relation).plan())
 
 
