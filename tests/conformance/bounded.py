@@ -17,6 +17,7 @@ from kng.core.parts import Loss, Norm
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.losses.distance import Distance
 from kng.losses.location import Location
+from kng.losses.pointwise.expectile import Expectile
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
@@ -125,6 +126,10 @@ def tilted(r: Fraction) -> Fraction:
     return max((1 - TAU) * r, -TAU * r)
 
 
+def leaning(r: Fraction) -> Fraction:
+    return (TAU if r < 0 else 1 - TAU) * r
+
+
 TAU = Fraction(9, 10)
 PLANE = np.array([[0, -3], [10, 1]])
 BEND = Fraction(3, 2)
@@ -148,5 +153,11 @@ ROWS = {
     "distance": apart(PLANE, "1/2", 3),
     "fine distance": apart(PLANE, "1/4096", 30),
     "distance in space": apart(np.array([[0, -3, 0], [10, 1, 3]]), "1/2", 3),
+    "expectile": located(
+        Expectile(TAU), leaning, lambda r: leaning(r) * r / 2, (-1, 9), "0.1", 7, attained=True
+    ),
+    "expectiles": located(
+        Expectile(TAU), leaning, lambda r: leaning(r) * r / 2, PLANE, [1, "1/7"], 3, attained=True
+    ),
     "hubers": located(Huber(1), clipped, huber, PLANE, ["1/4", "1/8"], 5, steps=FINE),
 }

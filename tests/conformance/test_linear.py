@@ -19,7 +19,7 @@ from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.regions import Region
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import encoded
-from kng.losses.pointwise.function import Interval
+from kng.losses.pointwise.expectile import Expectile
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
@@ -76,27 +76,6 @@ def widths_of(theta, design: Design, relation: str) -> list[Fraction]:
         fixed = design.intercept and j == 0
         found.append(width if fixed else min(width, longest * total))
     return found
-
-
-class Sided:
-    """Two lines through 0, as an expectile has."""
-
-    name, residual, scale = "sided", True, None
-
-    def __init__(self, left, right):
-        self.sides, self.curvature = (F(left), F(right)), F(max(left, right))
-
-    def _of(self, r):
-        return max(r, 0) * self.sides[1] + min(r, 0) * self.sides[0]
-
-    def psi(self, eta, y):
-        if eta.low is None:
-            return Interval(None, None)
-        return Interval(self._of(eta.low - y.high), self._of(eta.high - y.low))
-
-    def apart(self, eta, y):
-        ends = [self._of(e - y.low) - self._of(e - y.high) for e in (eta.low, eta.high)]
-        return Interval(min(ends), max(ends))
 
 
 # Constants as they were proved before.
@@ -300,7 +279,7 @@ def losses() -> dict[str, Linear]:
         "through 0": ([TWO_SIDED, ACROSS], TWO_SIDED, False),
         "one sign": ([ONE_SIDED], ONE_SIDED, False),
     }
-    functions = {"squared": Squared(), "pinball": Pinball(F(3, 4)), "sided": Sided(1, 3)}
+    functions = {"squared": Squared(), "pinball": Pinball(F(3, 4)), "expectile": Expectile(F(1, 4))}
     found = {
         f"{name}, {shape}": Linear(p, intercept=parts[2]).over(design_of(*parts))
         for (name, p), (shape, parts) in product(functions.items(), shapes.items())
@@ -376,7 +355,7 @@ def test_a_body_holds_every_score_and_is_attained_in_the_sup_norm(name):
         for unit, norm in product(UNITS, (LInf(), L1())):
             at = measured(norm, body, unit)
             assert measured(norm, least, unit) <= at <= measured(norm, most, unit)
-        if not one_sided and "sided," not in name:
+        if not one_sided and "expectile" not in name:
             assert apart.max() >= 0.999 * float(measured(LInf(), body, "replace-one"))
             assert reach.max() >= 0.999 * float(measured(LInf(), body, "add-remove"))
 

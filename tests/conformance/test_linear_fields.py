@@ -19,6 +19,7 @@ from kng.domains import Box, LatticeBox
 from kng.losses.accelerators import accelerator_of
 from kng.losses.fields.linear_field import LinearField, read_linear
 from kng.losses.linear import Linear
+from kng.losses.pointwise.expectile import Expectile
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
@@ -49,6 +50,7 @@ CELLS = {
     "pinball through 0": (Pinball(F(1, 3)), False, None, 2**24, F(1, 2**20)),
     "huber": (Huber(F(1, 2)), True, F(1, 2), 2**21, F(1, 2**20)),
     "huber through 0": (Huber(F(1, 3)), False, F(1, 3), 2**21, F(1, 2**10)),
+    "expectile": (Expectile(F(9, 10)), True, None, 2**16, F(1, 2**20)),
 }
 
 

@@ -35,6 +35,9 @@ SCALES = 2**20
 _FINE, _FINEST = 2**31, Fraction(1, 2**33)
 # Elsewhere x't and y stay below 2**50 in whole numbers, and noise is far above a step.
 _ROOM, _STEP = 2**34, Fraction(1, 2**26)
+# Up to so many times a residual psi of two lines stays exact there; steps are not made coarser for
+# more.
+_TIMES = 2**10
 # Responses are shifted at random by up to 2**-13 of their range, so that heaps can be split.
 JITTER = Fraction(2, 2**12)
 # Ranges that leave room in float64 for their steps.
@@ -114,8 +117,8 @@ def linear_lattice(pointwise: Pointwise, design: Design, bound: Fraction | None)
     if pointwise.curvature is None:
         step = max(power_of_two_below(bound) / _FINE, _FINEST)
     else:
-        # psi of two lines is summed in whole numbers: so many times a residual.
-        times = max(side.numerator for side in sides or (Fraction(1),))
+        # psi of two lines is summed in whole numbers: so many times a residual, or truncated.
+        times = min(_TIMES, max(side.numerator for side in sides or (Fraction(1),)))
         room = power_of_two_below(Fraction(_ROOM, times) / (design.dim * (bound + 1)))
         step = max(1 / room, _STEP)
     reach, d = int(bound / step), design.dim

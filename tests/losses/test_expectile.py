@@ -1,0 +1,133 @@
+"""Expectiles: laws, privacy loss, and the expectiles of other libraries."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from losses.small_problems import UNITS, Lined, Located, drawn, law_of, plan_of, worst
+from samplers.laws import ALARM, p_value
+from scipy.stats import expectile
+
+from kng.core.design import design_of
+from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.privacy import Guarantee
+from kng.core.problem import Problem
+from kng.domains import L1Ball
+from kng.losses import Expectile, Linear, Squared
+from kng.losses.linear_encoding import linear_lattice
+from kng.mechanisms import ObjectivePerturbation
+from kng.norms import L2
+
+F = Fraction
+TAU = 0.8
+
+
+def psi(r):
+    return np.where(r < 0, TAU, 1 - TAU) * r
+
+
+def rho(r):
+    return psi(r) * r / 2
+
+
+LINE = np.array([(0.0,), (1.0,), (4.0,)])
+PLANE = np.array([(0.0, 4.0), (1.0, 1.0), (4.0, 0.0)])
+ROWS = np.array([(-1.0, -1.0), (0.5, 1.0), (1.0, 0.5)])  # covariate, response
+
+
+def located(mechanism: str, records: np.ndarray):
+    def score(theta) -> float:
+        r = np.array([float(t) for t in theta]) - records
+        if mechanism == "exponential":
+            return float(rho(r).sum())
+        return float(np.abs(psi(r).sum(axis=0)).max())
+
+    return score
+
+
+def lined(mechanism: str):
+    z = np.column_stack([np.ones(len(ROWS)), ROWS[:, 0]])
+
+    def score(theta) -> float:
+        r = z @ np.array([float(t) for t in theta]) - ROWS[:, 1]
+        if mechanism == "exponential":
+            return float(rho(r).sum())
+        return float(np.abs(psi(r) @ z).max())
+
+    return score
+
+
+def case(kind: str, mechanism: str):
+    function = Expectile(TAU)
+    if kind == "linear":
+        weighs = "value" if mechanism == "exponential" else "gradient"
+        return Lined(function, weighs=weighs), ROWS, lined(mechanism)
+    records = LINE if kind == "line" else PLANE
+    return Located(function, records.shape[1]), records, located(mechanism, records)
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("mechanism", ["kng", "exponential"])
+@pytest.mark.parametrize("kind", ["line", "plane", "linear"])
+def test_draws_have_the_law_of_the_formula(kind, mechanism, relation):
+    posed, records, score = case(kind, mechanism)
+    epsilon = F(60) if mechanism == "exponential" else F(4 if kind == "line" else 12)
+    plan = plan_of(posed, mechanism, UNITS[relation](3), epsilon)
+    assert plan.certificate.guarantee is Guarantee.EXACT
+    found = drawn(plan, posed.source([tuple(row) for row in records]), 500)
+    assert p_value(found, law_of(plan, score)) > ALARM
+    assert p_value(found, law_of(plan, lambda theta: 2 * score(theta))) < ALARM
+
+
+@pytest.mark.parametrize("relation", list(UNITS))
+@pytest.mark.parametrize("mechanism", ["kng", "exponential"])
+@pytest.mark.parametrize("kind", ["line", "linear"])
+def test_no_pair_of_neighbours_loses_more_than_epsilon(kind, mechanism, relation):
+    posed, *_ = case(kind, mechanism)
+    found = worst(posed, mechanism, relation)
+    assert 0.2 < found <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("tau", [0.1, 0.6, 0.9])
+def test_much_epsilon_gives_the_expectile_of_scipy(tau):
+    """Theta moves in steps of 1 here, so the nearest whole number."""
+    rng = np.random.default_rng(1)
+    posed = Located(Expectile(tau), 1)
+    records = rng.integers(0, 5, 101).astype(float)
+    plan = plan_of(posed, "kng", UNITS["replace-one"](101), F(10**4))
+    (found,) = drawn(plan, posed.source([(v,) for v in records]), 1)
+    assert abs(float(plan.grid.theta(found)[0]) - expectile(records, tau)) <= 0.5 + 1e-9
+
+
+def test_a_half_is_the_mean_and_half_the_squared_loss():
+    half, squared = (Lined(p) for p in (Expectile("1/2"), Squared()))
+    assert half.loss.proportion == F(1, 2)
+    rows = [tuple(row) for row in ROWS]
+    plans = [plan_of(posed, "kng", UNITS["replace-one"](3)) for posed in (half, squared)]
+    fields = [
+        p.read(posed.source(rows), [p])[0] for p, posed in zip(plans, (half, squared), strict=True)
+    ]
+    for k in [(0, 0), (3, -2), (-1, 3)]:
+        one, other = (f.score(k) for f in fields)
+        assert one == other / 2
+        assert plans[0].exponent(k, one) == plans[1].exponent(k, other)
+
+
+def test_weights_with_many_digits_keep_a_fine_lattice():
+    design = Lined(Expectile(TAU)).design
+    plain = linear_lattice(Expectile("0.123456789"), design_of(design.records, True), F(8))
+    assert plain.step[0] <= F(1, 2**16)
+
+
+def test_what_is_no_expectile_or_has_no_pieces_is_refused():
+    for tau in (0, 1, -0.5, 2):
+        with pytest.raises(SpecError, match="strictly between 0 and 1"):
+            Expectile(tau)
+    posed = Lined(Expectile(TAU))
+    posed.domain = L1Ball(1, dim=2)
+    parts = posed.loss, L2(), posed.domain, posed.records, posed.lattice
+    with pytest.raises(IncompatibleParts, match=r"Linear\(Expectile\(0.8\)\)"):
+        ObjectivePerturbation().plan(Problem(*parts, UNITS["replace-one"](3)), F(1))
+    assert Linear(Expectile(TAU)).described == "Linear(Expectile(0.8))"
