@@ -68,6 +68,8 @@ class Design:
     """How encoded records (covariates, then the response) become z and y'.
 
     ``scale`` is half_y. Without it the response stays within [-1, 1], as least squares needs.
+    ``origin`` is where the response is measured from, if it is not the middle or 0: that of labels
+    is 0, with an intercept too.
     ``halves`` and ``middles`` describe what the integers k of each column reach, and so do whole
     ``spans`` and ``offsets``:
 
@@ -79,6 +81,7 @@ class Design:
     records: Encoding
     intercept: bool
     scale: Fraction | None = None
+    origin: Fraction | None = None
     halves: tuple[Fraction, ...] = field(init=False, compare=False, repr=False)
     middles: tuple[Fraction, ...] = field(init=False, compare=False, repr=False)
     spans: tuple[int, ...] = field(init=False, compare=False, repr=False)
@@ -91,14 +94,19 @@ class Design:
         columns = list(
             zip(self.records.bounds.low, self.records.step, self.records.last, strict=True)
         )
-        if self.intercept:
-            spans = offsets = self.records.last
-        else:
-            if any((2 * low / step).denominator > 1 for low, step, _ in columns):
-                raise SpecError("without an intercept 0 must be a whole number of half steps away.")
-            offsets = tuple(int(-2 * low / step) for low, step, _ in columns)
-            reached = zip(offsets, self.records.last, strict=True)
-            spans = tuple(max(abs(offset), abs(2 * last - offset)) for offset, last in reached)
+        zero = Fraction(0)
+        origins = [None if self.intercept else zero] * (len(columns) - 1) + [self.origin]
+        if not self.intercept and self.origin is None:
+            origins[-1] = zero
+        away = [
+            Fraction(last) if origin is None else 2 * (origin - low) / step
+            for origin, (low, step, last) in zip(origins, columns, strict=True)
+        ]
+        if any(offset.denominator > 1 for offset in away):
+            raise SpecError("without an intercept 0 must be a whole number of half steps away.")
+        offsets = tuple(int(offset) for offset in away)
+        reached = zip(offsets, self.records.last, strict=True)
+        spans = tuple(max(abs(offset), abs(2 * last - offset)) for offset, last in reached)
         halves = tuple(step * span / 2 for (_, step, _), span in zip(columns, spans, strict=True))
         middles = tuple(
             low + step * offset / 2 for (low, step, _), offset in zip(columns, offsets, strict=True)
@@ -153,6 +161,11 @@ class Design:
 
 
 @lru_cache(maxsize=64)
-def design_of(records: Encoding, intercept: bool, scale: Fraction | None = None) -> Design:
+def design_of(
+    records: Encoding,
+    intercept: bool,
+    scale: Fraction | None = None,
+    origin: Fraction | None = None,
+) -> Design:
     """Return the design of these public facts; the same one when they are stated again."""
-    return Design(records, intercept, scale)
+    return Design(records, intercept, scale, origin)

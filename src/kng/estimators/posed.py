@@ -211,7 +211,8 @@ def _filled(design: Design, columns: Columns, missing: Any) -> Design:
     records = design.records
     bounds = replace(records.bounds, columns=(*columns.covariates, columns.response))
     known = encoding_of(bounds, granularity=list(records.step), missing=missing, bits=0)
-    return design_of(replace(records, missing=known.missing), design.intercept, design.scale)
+    facts = design.intercept, design.scale, design.origin
+    return design_of(replace(records, missing=known.missing), *facts)
 
 
 def on_effects(

@@ -173,8 +173,7 @@ class Linear:
         have been rounded, cut off and shifted, and rho rounded down to a step.
         """
         self._refuse_beyond(region)
-        low, high = self.ends
-        length = region.length
+        (low, high), length = self.ends, region.length
         if length is None:
             raise IncompatibleParts(
                 f"The value of the {self.pointwise.name} loss of a linear model grows with theta, "
@@ -241,7 +240,8 @@ class Linear:
     @property
     def units(self) -> str:
         """What theta is measured in."""
-        return "effects in units of the response, for a covariate at its bound"
+        unit = "of the response" if self.pointwise.residual else "of the prediction"
+        return f"effects in units {unit}, for a covariate at its bound"
 
     @property
     def slow_from(self) -> int:
@@ -338,9 +338,8 @@ class Linear:
         found = self.pointwise.psi(
             Interval(-most * unit, most * unit), Interval(low * unit, high * unit)
         )
-        assert found.low is not None  # of bounded ranges
-        assert found.high is not None
-        return ceil(max(-found.low, found.high) / self.stepped(most).psi_step)
+        assert found.largest is not None  # of bounded ranges
+        return ceil(found.largest / self.stepped(most).psi_step)
 
     @property
     def _scale(self) -> Fraction:

@@ -40,6 +40,7 @@ _ROOM, _STEP = 2**34, Fraction(1, 2**26)
 _TIMES = 2**10
 # Responses are shifted at random by up to 2**-13 of their range, so that heaps can be split.
 JITTER = Fraction(2, 2**12)
+_NONE, _ONE = Fraction(0), Fraction(1)
 # Ranges that leave room in float64 for their steps.
 _NARROWEST = Fraction(1, 10**290)
 # What coefficients may be bounded by, in units of the response.
@@ -57,7 +58,9 @@ def linear_design(
     """Return how records with these bounds become z and y'.
 
     A function with a scale needs no bounds of the response for its gradient: with an intercept
-    their middle is where residuals are measured from. Its values need them.
+    their middle is where residuals are measured from. Its values need them. Where psi is not one of
+    the residual, responses are whole numbers that are left as they are, labels or counts, and
+    predictions have a unit of their own.
     """
     cut = across if intercept else from_zero
     if pointwise.scale is not None:
@@ -68,6 +71,8 @@ def linear_design(
             "bounds_y is missing. The public range of the response is never read from the data; "
             "state it, as in bounds_y=(0, 100)."
         )
+    if not pointwise.residual:
+        return design_of(encoded(covariates, (*response, _ONE), cut), intercept, _ONE, _NONE)
     steps = _SPLIT if pointwise.curvature is None else _SQUARED
     return design_of(encoded(covariates, cut(*response, steps), cut), intercept)
 

@@ -114,8 +114,8 @@ class Perturbation:
         curvature = loss.curvature() if isinstance(loss, SmoothLoss) else None
         if not isinstance(loss, SmoothLoss) or curvature is None:
             raise IncompatibleParts(
-                f"Objective perturbation needs a loss with a bounded curvature; {described(loss)} "
-                "has none. Use KNG."
+                "Objective perturbation needs the true gradient of a loss with a bounded "
+                f"curvature; that of {described(loss)} is rounded or jumps. Use KNG."
             )
         problem.refuse_norm(loss.dim)
         if not isinstance(norm, LazyNorm):
