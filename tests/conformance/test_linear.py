@@ -21,6 +21,7 @@ from kng.losses.linear import Linear
 from kng.losses.linear_encoding import encoded
 from kng.losses.pointwise.expectile import Expectile
 from kng.losses.pointwise.huber import Huber
+from kng.losses.pointwise.logistic import Logistic
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
 from kng.norms import L1, InterceptSup, LInf
@@ -365,3 +366,14 @@ def test_what_no_theta_falls_below_where_intercepts_have_nothing_in_common():
     region = Region.between((F(-9), F(1)), (F(9), F(2)))
     least = measured(LInf(), loss.smallest(region), "add-remove")
     assert 0 < least <= measured(LInf(), loss.body(Region.at((F(0), F(1)))), "add-remove")
+
+
+def test_labels_are_left_as_they_are_with_an_intercept_too():
+    for intercept in (True, False):
+        formula = Linear(Logistic(), intercept=intercept)
+        design = formula.encode(Bounds((F(0),), (F(10),)), (F(0), F(1)))
+        assert design.records.last[-1] == 1
+        assert (design.half_y, design.middles[-1], design.ends[-1]) == (1, 0, (0, 1))
+        theta = (F(2),) * design.dim  # log-odds at the middle of the covariate, or at 0
+        slope = F(2, 5) if intercept else F(1, 5)
+        assert design.units(theta) == ((0, slope) if intercept else (slope,))
