@@ -24,7 +24,7 @@ from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.data import open_regression
 from kng.domains import L1Ball, Whole
-from kng.losses import LeastSquares
+from kng.losses import Linear, Squared
 from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG, Exponential
 from kng.norms import CoordinateSup, LInf
@@ -57,10 +57,11 @@ def proposals(
     if coef_bound is not None:
         domain, norm = L1Ball(coef_bound / reach, dim=design.dim), LInf()
     unit = PrivacyUnit(ReplaceOne(len(X)))
-    problem = Problem(LeastSquares(), norm, domain, design, unit)
+    loss = Linear(Squared()).over(design, design.lattice)
+    problem = Problem(loss, norm, domain, design.records, design.lattice, unit)
     plan = (mechanism or KNG()).plan(problem, Fraction(1))
-    field = LeastSquares().read_affine(open_regression(X, y, design.records), design)
-    best = affine.best if plan.score == "gradient" else gaussian.best
+    (field,) = loss.read(open_regression(X, y, design.records), [plan])
+    best = affine.best if plan.weighs == "gradient" else gaussian.best
     chosen = best(plan, field)
     bits, made, accepted = SeededBits(0), 0, 0.0
     while accepted < 1000 and made < MOST:

@@ -21,7 +21,7 @@ from kng.losses.fields.ranked_line import RankField
 from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.linear_encoding import encoded
 from kng.losses.radius import positions
-from kng.mechanisms.objective import ridge, sensitivity
+from kng.mechanisms.objective import Perturbation
 from kng.mechanisms.scaled import Bent, Clipped
 from kng.norms import LInf
 
@@ -88,10 +88,11 @@ def test_no_scale_that_can_be_drawn_makes_anything_fail(
             plan = fit.plan.after(drawn)
             assert plan.epsilon == fit.plan.epsilon
             assert plan.rate == plan.share * plan.epsilon / (people * slope)
-            assert plan.rate == plan.share * plan.epsilon / sensitivity(plan.problem)
-            assert plan.ridge >= ridge(plan.problem, plan.epsilon, plan.share)
+            posed = Perturbation.of(plan.problem)
+            assert plan.rate == plan.share * plan.epsilon / posed.sensitivity
+            assert plan.ridge >= posed.ridge(plan.epsilon, plan.share)
             assert plan.lattice.last == fit.plan.lattice.last
-            threshold = plan.problem.design.half_y
+            threshold = plan.problem.loss.design.half_y
             assert 0 < threshold <= 40
             assert (
                 plan.lattice.step[0] * threshold == fit.plan.lattice.step[0] * 20 or not intercept

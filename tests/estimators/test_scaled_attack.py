@@ -103,7 +103,7 @@ def log_radius(
 
 def log_density(theta: np.ndarray, data: tuple[Record, ...], plan: Any) -> np.ndarray:
     """Return the log density of coefficients, up to what all data share, for rows of theta."""
-    threshold, d = float(plan.problem.design.half_y), theta.shape[1]
+    threshold, d = float(plan.problem.loss.design.half_y), theta.shape[1]
     slope = float(plan.ridge) * (theta - np.array([float(c) for c in plan.centre]))
     hessian = np.broadcast_to(float(plan.ridge) * np.eye(d), (len(theta), d, d)).copy()
     for x, y in data:
@@ -134,7 +134,7 @@ def test_all_stages_together_lose_no_more_than_epsilon(
     plans: dict[tuple[int, int], tuple[Any, np.ndarray]] = {}
     for c, s in product(centres, drawn_radii):
         plan = fit.plan.after([(c,), (s,)] if intercept else [(s,)])
-        threshold = float(plan.problem.design.half_y)
+        threshold = float(plan.problem.loss.design.half_y)
         kinks = [(y / threshold + side) / x for x, y in UNIVERSE for side in (-1, 1)]
         if intercept:
             theta = rng.normal(size=(60, 2)) * rng.choice([0.3, 3.0, 4 / threshold], (60, 1))
@@ -205,7 +205,7 @@ def test_a_private_plan_for_every_public_extreme(unit: str, bounds: str) -> None
                 ratio = arb(design.dim * gamma.denominator) / arb(gamma.numerator)
                 cost = PEOPLE[unit].records_per_person * (1 + ratio).log()
                 assert cost <= arb(paid.numerator) / arb(paid.denominator)
-            threshold = plan.problem.design.half_y
+            threshold = plan.problem.loss.design.half_y
             assert plan.lattice.last == fit.plan.lattice.last
             assert plan.lattice.step[0] * threshold == fit.plan.lattice.step[0] * design.half_y
             assert fit.also is not None

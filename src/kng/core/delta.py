@@ -53,7 +53,7 @@ class Absolute:
 
     def bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Return bounds on the size, for rows of intervals."""
-        least = np.maximum(np.maximum(low[:, 0], -high[:, 0]), 0.0)
+        least = np.maximum(np.maximum(low[:, 0], -high[:, 0]), 0)
         return least, np.maximum(np.abs(low[:, 0]), np.abs(high[:, 0]))
 
     def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:

@@ -15,11 +15,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-import numpy as np
-
 from kng.core.certificate import Certificate
 from kng.core.delta import Delta
 from kng.core.errors import IncompatibleParts
+from kng.core.exponents import exponent_bounds
 from kng.core.lattice import Lattice
 from kng.core.law import Law
 from kng.core.parts import Array, Field, Point, Points, described
@@ -30,9 +29,6 @@ from kng.core.smoothing import EXTRA_RANGE, Smoothing
 
 if TYPE_CHECKING:
     from kng.core.parts import Loader, Plan, Reader
-
-# Rates are rounded outwards by this when boxes are bounded in float64.
-_OUTWARDS = 2.0**-48
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,32 +155,12 @@ class DensityPlan:
 
         ``low`` and ``high`` bound the coordinates of the vector whose norm is the score.
         """
-        if self.weighs == "value":
-            least, most = np.maximum(low[:, 0], 0.0), high[:, 0]
-        else:
-            least, most = self.problem.norm.bounds(low, high)
-        slow, fast = self._rates(first, last)
-        lower = np.maximum(least, 0.0) * slow * (1 - _OUTWARDS)
-        return lower, np.where(most > 0, most, 0.0) * fast * (1 + _OUTWARDS)
-
-    def _rates(self, first: Array, last: Array) -> tuple[Array | float, Array | float]:
-        """Return bounds on epsilon / (2 Delta) over each box."""
-        if self.steady is not None:
-            rate = float(self.rate / self.steady)
-            return rate * (1 - _OUTWARDS), rate * (1 + _OUTWARDS)
-        slow, fast = np.empty(len(first)), np.empty(len(first))
-        for i, (a, b) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-            ends = tuple(int(v) for v in a), tuple(int(v) for v in b)
-            region = self.problem.grid.region(*ends)
-            least = self.delta.under(region)
-            slow[i] = float(self.rate / self.delta.over(region))
-            fast[i] = float(self.rate / least) if least > 0 else np.inf
-        return slow * (1 - _OUTWARDS), fast * (1 + _OUTWARDS)
+        return exponent_bounds(self, low, high, first, last)
 
     def nearest(self, theta: Array) -> Point:
         """Return the lattice point that stands for real numbers, on the plan's grid."""
         grid, answers = self.problem.grid, self.problem.answers
-        index = answers.nearest([Fraction(float(v)) for v in theta])
+        index = answers.nearest([Fraction(v) for v in theta.tolist()])
         return tuple(
             k + round((origin - o) / h)
             for k, origin, o, h in zip(index, answers.origin, grid.origin, grid.step, strict=True)

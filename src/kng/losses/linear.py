@@ -75,7 +75,6 @@ class Linear:
     target: str | None = None
     intercept: bool = True
     records: Design | None = None
-    # Where coefficients live: centred on 0, with one step.
     answers: Lattice | None = None
     # The width, in units of y', of a random shift that every response gets by itself before a
     # draw. No plane splits a heap of equal responses; a shift far below the noise makes it a slope
