@@ -29,6 +29,7 @@ from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG, Exponential
 from kng.norms import CoordinateSup, LInf
 from kng.samplers.real import affine, gaussian
+from kng.samplers.registry import certified
 
 Array = NDArray[np.float64]
 Change = Callable[[Array, Array], tuple[Array, Array]]
@@ -59,7 +60,9 @@ def proposals(
     unit = PrivacyUnit(ReplaceOne(len(X)))
     loss = Linear(Squared()).over(design, design.lattice)
     problem = Problem(loss, norm, domain, design.records, design.lattice, unit)
-    plan = (mechanism or KNG()).plan(problem, Fraction(1))
+    plan = certified((mechanism or KNG()).plan(problem, Fraction(1)))
+    for load in plan.loaders:
+        load()
     (field,) = loss.read(open_regression(X, y, design.records), [plan])
     best = affine.best if plan.weighs == "gradient" else gaussian.best
     chosen = best(plan, field)
