@@ -54,7 +54,8 @@ def plan_of(
     problem = Problem(loss, norm, Box.of(lattice), encoding, lattice, unit)
     plan = certified((mechanism or KNG()).plan(problem, Fraction(epsilon)), sampler)
     assert isinstance(plan, DensityPlan)
-    loss.prepare(plan)
+    for load in loss.loaders(plan):
+        load()
     return plan
 
 
