@@ -54,7 +54,7 @@ def planned(
     def rule(epsilon: Fraction) -> Clipped | Bent:
         return Clipped.of(epsilon, design.dim, unit) if name == "linear" else Bent()
 
-    fit = ScaledFit(problem, (low, high), Fraction(2), rule, tuple(LEVELS), None)
+    fit = ScaledFit(problem, design, (low, high), Fraction(2), rule, tuple(LEVELS), None, "auto")
     return fit.stages(lambda encoding: open_response(np.zeros(5), encoding))
 
 
@@ -107,14 +107,14 @@ def test_no_scale_that_can_be_drawn_makes_anything_fail(
 def test_the_threshold_follows_the_scale_and_no_more_than_the_farthest_response() -> None:
     fit = planned(UNITS["public"])
     drawn = [[(2**23,), (at,)] for at in range(1, 85)]
-    sizes = [float(fit.plan.after(each).problem.design.half_y) for each in drawn]
+    sizes = [float(fit.plan.after(each).problem.loss.design.half_y) for each in drawn]
     assert sizes == sorted(sizes)
     assert sizes[0] < 1e-3
     assert sizes[-1] == 20  # from the middle of the bounds
-    heaped = fit.plan.after([(2**23,), (0,)]).problem.design.half_y
+    heaped = fit.plan.after([(2**23,), (0,)]).problem.loss.design.half_y
     assert heaped == 20  # the spread of a heap says nothing about the others
     bent = planned(UNITS["public"], name="huber").plan.after([(2**23,), (0,)])
-    assert bent.problem.design.half_y < Fraction(1, 1000)
+    assert bent.problem.loss.design.half_y < Fraction(1, 1000)
 
 
 def test_positions_count_the_radii_below() -> None:

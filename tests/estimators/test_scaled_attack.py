@@ -126,8 +126,8 @@ def test_all_stages_together_lose_no_more_than_epsilon(
     _, fit = planned(name, unit, Fraction(2), bounds, intercept=intercept)
     assert sum(p.epsilon for s in fit.before for p in s.plans) + fit.plan.epsilon == 2
     spread = fit.before[-1].plans[0]
-    tau = float(spread.problem.loss.tau)
-    radii = spread.problem.loss.grid.radii
+    tau = float(spread.problem.loss.pointwise.tau)
+    radii = spread.problem.loss.radii
     centres = [0, STEPS // 2, STEPS // 2 + 1, STEPS - 1, STEPS] if intercept else [STEPS // 2]
     drawn_radii = range(0, len(radii), 9) if intercept else range(len(radii))
     rng = np.random.default_rng(5)
@@ -305,7 +305,7 @@ def test_the_threshold_that_is_shown_is_the_one_that_was_used() -> None:
     last = fit.before[-1].plans[0].domain.points - 1
     assert fit.also is not None
     shown = fit.also.lattice.clamp(fit.also.of([(last,)]))
-    used = fit.plan.after([(last,)]).problem.design.half_y
+    used = fit.plan.after([(last,)]).problem.loss.design.half_y
     assert fit.also.lattice.units(shown)[0] == used
 
 
