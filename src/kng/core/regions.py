@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from kng.core.lattice import Lattice
+
 Theta = tuple[Fraction, ...]
 
 
@@ -63,6 +65,11 @@ class Grid:
     def theta(self, point: tuple[int, ...]) -> Theta:
         """Return the theta of a lattice point."""
         return tuple(o + h * k for o, h, k in zip(self.origin, self.step, point, strict=True))
+
+    def between(self, first: tuple[int, ...], last: tuple[int, ...]) -> Lattice:
+        """Return the lattice of all points between two of them."""
+        counts = tuple(b - a for a, b in zip(first, last, strict=True))
+        return Lattice(self.theta(first), self.step, counts)
 
     def region(self, first: tuple[int, ...], last: tuple[int, ...]) -> Region:
         """Return the region between two lattice points."""

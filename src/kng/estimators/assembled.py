@@ -25,8 +25,8 @@ from kng.corridor import Finish
 from kng.domains import Whole
 from kng.estimators.assembly import Assembled, placed
 from kng.estimators.parts import norm_for
-from kng.estimators.posed import Kind, Posed
-from kng.estimators.public_facts import centre_of
+from kng.estimators.posed import Posed
+from kng.estimators.public_facts import Kind, centre_of
 from kng.losses.linear import Linear
 from kng.mechanisms.knorm import standard_deviations
 from kng.norms import CoordinateSup

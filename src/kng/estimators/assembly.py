@@ -18,12 +18,12 @@ from kng.core.release import Fact, Release
 from kng.corridor import Answer, Finish, Stage, release
 from kng.data import open_source
 from kng.estimators.density import Density, density_of
-from kng.estimators.parts import domain_part, loss_part, norm_for, norm_part
+from kng.estimators.parts import loss_part, norm_for, norm_part
 from kng.estimators.planned import planned
-from kng.estimators.posed import Asked, Kind, Posed, posed
-from kng.estimators.public_facts import Columns, declared_width, resolved
+from kng.estimators.posed import Asked, Posed, posed
+from kng.estimators.public_facts import Columns, Kind, declared_width, resolved
 from kng.estimators.public_plan import Planned
-from kng.estimators.request import Request, details, request_of
+from kng.estimators.request import Request, details, domain_part, request_of
 from kng.losses.linear import Linear
 from kng.samplers.registry import Plan
 

@@ -6,25 +6,20 @@ from fractions import Fraction
 from typing import Any
 
 from kng.core.bounds import Bounds, bounds_of
-from kng.core.encoding import Encoding, each_column, encoding_of
-from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.encoding import each_column
+from kng.core.errors import SpecError
 from kng.core.exact import listed, positive, show
-from kng.core.lattice import power_of_two_below
+from kng.core.parts import Domain
 from kng.core.problem import Problem
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
 from kng.data import file_of, header_of, open_source
 from kng.domains import Box
 from kng.estimators.planned import planned
-from kng.estimators.request import details, named_norm, one_of, request_of
+from kng.estimators.request import details, named_norm, one_of, request_of, way_of
 from kng.losses.distance import Distance
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L1, L2, LInf
-
-# Steps along the widest column if no granularity is given: at least 2**24, and fewer than 2**25,
-# up to which squared distances are exact. No column may have fewer than 2**8 of them.
-_BITS = 24
-_FEWEST = 2**8
 
 
 def geometric_median(
@@ -35,8 +30,9 @@ def geometric_median(
     scale: Any = None,
     granularity: Any = None,
     missing: Any = None,
-    mechanism: str = "auto",
+    mechanism: Any = "auto",
     norm: Any = "auto",
+    domain: Any = None,
     sampler: str = "auto",
     neighbours: str = "replace-one",
     n_max: int | None = None,
@@ -67,10 +63,12 @@ def geometric_median(
         ties are answered exactly. Without it the widest column is read in 2**24 steps or more.
     missing : number or one per column, optional
         What NaN, None and text count as; the middle of the bounds unless given.
-    mechanism : {"auto", "kng", "exponential"}
+    mechanism : {"auto", "kng", "exponential"} or a mechanism
         "auto" is KNG. The exponential mechanism's noise follows the bounds.
     norm : {"auto", "l1", "l2", "linf"} or a norm of `kng.norms`
         How the sum of unit vectors is measured. "auto" is l2, whose ball is what one record does.
+    domain : domain of `kng.domains`, optional
+        Where the answer is looked for, in its units; between the bounds unless given.
     sampler : {"auto", "branch-and-bound", "hit-and-run"}
         "auto" is branch and bound, which draws exactly in up to five columns. The Markov chain is
         taken only by name.
@@ -107,22 +105,29 @@ def geometric_median(
         random_state=random_state,
     )
     box = _each_column(bounds_of(bounds), data)
-    one_of("mechanism", mechanism, ("auto", "kng", "exponential"))
-    one_of("sampler", sampler, ("auto", "branch-and-bound", "hit-and-run"))
+    names = ("auto", "kng", "exponential")
+    way = way_of(mechanism, names, norm=norm, domain=domain, sampler=sampler)
+    way.refuse_norm()
+    one_of("sampler", way.sampler, ("auto", "branch-and-bound", "hit-and-run"))
     units = _scale(scale, box)
-    records = _encoding(box, units, granularity, missing)
+    distance = Distance(tuple(units))
+    records = distance.encode(box, granularity, missing)
     source = open_source(data, records)
     unit = ask.unit(source)
-    weigh = Exponential() if mechanism == "exponential" else KNG()
-    lattice = records.lattice
-    loss = Distance(tuple(units)).over(records)
-    if mechanism == "exponential" and norm != "auto":
-        raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
-    ball = named_norm(norm, {"auto": L2(), "l1": L1(), "l2": L2(), "linf": LInf()})
-    problem = Problem(loss, ball, Box.of(lattice), records, lattice, unit)
-    plan = planned(weigh, problem, ask.epsilon, sampler)
+    loss, lattice = distance.over(records), records.lattice
+    place: Domain = Box.of(lattice)
+    if way.domain is not None:
+        place = way.domain.sized(loss.dim)
+        points = place.on(loss.grid)
+        lattice = loss.grid.between(points.first, points.last)
+    ball = named_norm(way.norm, {"auto": L2(), "l1": L1(), "l2": L2(), "linf": LInf()})
+    problem = Problem(loss, ball, place, records, lattice, unit)
+    weigh = Exponential() if way.name == "exponential" else KNG()
+    plan = planned(weigh, problem, ask.epsilon, way.sampler)
     facts = {"unit of distance": listed(show(v) for v in units), **details(records, unit)}
-    answer = Answer("geometric median", lattice, False, box, facts, lambda drawn: drawn[0])
+    answer = Answer(
+        "geometric median", lattice, False, box, facts, lambda drawn: plan.place(drawn[0])
+    )
     return release([Stage([plan], source)], answer, ask.ledger, ask.bits)
 
 
@@ -150,32 +155,3 @@ def _scale(scale: Any, box: Bounds) -> list[Fraction]:
     if isinstance(scale, str) and scale == "bounds":
         return list(box.width)
     return [positive(item, "scale") for item in each_column(scale, "scale", box)]
-
-
-def _encoding(box: Bounds, units: list[Fraction], granularity: Any, missing: Any) -> Encoding:
-    """Give all columns the same step, in units of distance."""
-    ranges = [width / unit for width, unit in zip(box.width, units, strict=True)]
-    if granularity is not None:
-        step = positive(granularity, "granularity")
-        if max(ranges) / step >= 2 ** (_BITS + 1):
-            raise SpecError(
-                f"granularity {show(step)} cuts a column into 2**25 steps or more; give a larger "
-                "one."
-            )
-        if step > min(ranges):
-            raise SpecError(
-                f"granularity must not exceed the range of a column, got {show(step)} for a range "
-                f"of {show(min(ranges))}, both in units of scale. Give a smaller one, or another "
-                "scale."
-            )
-    else:
-        step = power_of_two_below(max(ranges)) / 2**_BITS
-        if min(ranges) < _FEWEST * step:
-            raise SpecError(
-                "the columns' ranges are too different for distances in one unit: the widest is "
-                f"{show(max(ranges))}, the narrowest {show(min(ranges))}. Give scale, one unit of "
-                "distance per column, or scale='bounds'."
-            )
-    return encoding_of(
-        box, granularity=[step * unit for unit in units], missing=missing, bits=_BITS
-    )

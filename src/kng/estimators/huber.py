@@ -11,20 +11,22 @@ import numpy as np
 from kng.core.design import Design, design_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
-from kng.core.lattice import Lattice
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Fact
 from kng.corridor import Answer, Stage, release
 from kng.domains import Box
 from kng.estimators.fit import Fit
+from kng.estimators.parts import norm_for
 from kng.estimators.planned import planned
 from kng.estimators.public_facts import (
     Columns,
+    Kind,
     Look,
     Opening,
     centre_of,
     norm_of,
+    on_effects,
     resolved,
     response_bounds,
     response_range,
@@ -39,7 +41,6 @@ from kng.losses.linear_encoding import (
     SCALES,
     encoded,
     linear_design,
-    linear_lattice,
 )
 from kng.losses.pointwise.huber import Huber
 from kng.losses.reading import Weighs
@@ -47,6 +48,9 @@ from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.mechanisms.scaled import Bent
 from kng.norms import LInf
 
+# What the mechanisms weigh that draw from a box.
+_GRADIENT: Kind = "gradient"
+_VALUE: Kind = "value"
 # Half ranges of y that a coefficient in a box may be worth unless coef_bound says otherwise.
 _REACH = 4
 # Thresholds that leave room in float64 for steps, and for coefficients in units of them.
@@ -94,19 +98,21 @@ class HuberRegressor(PrivateRegressor):
         Bound on  sum_j |coef_j| * (half the range of covariate j)  plus the size of the prediction
         at the middle of the covariates, measured from the middle of bounds_y; in the units of y.
         Without an intercept on  sum_j |coef_j| * max(|low_j|, |high_j|).
+    domain : domain of `kng.domains`, optional
+        In place of coef_bound: where effects are looked for, in units of y.
     centre : array-like, optional
         A public guess of the intercept, if there is one, and the coefficients, in the order of
         ``release_.value``: an earlier release, or what theory says. The ridge of objective
         perturbation draws towards it instead of towards 0.
     fit_intercept : bool
         Without it the plane goes through 0, and covariates are measured from there.
-    mechanism : {"auto", "objective", "kng", "exponential"}
+    mechanism : {"auto", "objective", "kng", "exponential"} or a mechanism
         "auto" is objective perturbation, its budget split from public facts. "kng" weighs
         coefficients by the gradient and draws them exactly; it needs coef_bound or bounds_y, which
         then bound each term of coef_bound's sum by itself (twice the range of y unless given, or
         four times its farther end without an intercept). "exponential" weighs them by the loss
         itself, whose noise follows these bounds and bounds_y: KNG is nearly always more accurate.
-    norm : {"auto", "linf", "l2", "l1"}
+    norm : {"auto", "linf", "l2", "l1"} or a norm of `kng.norms`
         "auto" is the sup norm; the exponential mechanism has none.
     sampler : {"auto", "perturbed", "branch-and-bound", "hit-and-run"}
         "perturbed" is the noise, then a convex solve. KNG and the exponential mechanism are drawn
@@ -160,10 +166,11 @@ class HuberRegressor(PrivateRegressor):
         bounds_X: Any = None,
         bounds_y: Any = None,
         coef_bound: Any = None,
+        domain: Any = None,
         centre: Any = None,
         fit_intercept: bool = True,
-        mechanism: str = "auto",
-        norm: str = "auto",
+        mechanism: Any = "auto",
+        norm: Any = "auto",
         sampler: str = "auto",
         neighbours: str = "replace-one",
         n_max: int | None = None,
@@ -176,6 +183,7 @@ class HuberRegressor(PrivateRegressor):
         self.bounds_X = bounds_X
         self.bounds_y = bounds_y
         self.coef_bound = coef_bound
+        self.domain = domain
         self.centre = centre
         self.fit_intercept = fit_intercept
         self.mechanism = mechanism
@@ -203,7 +211,7 @@ class HuberRegressor(PrivateRegressor):
         return self._fit(partial(self._in_memory, X, y))
 
     def _refit(self, look: Look) -> None:
-        if self.mechanism in ("kng", "exponential"):
+        if self._way.name in ("kng", "exponential"):
             self._draw(look)
         else:
             super()._refit(look)
@@ -216,30 +224,27 @@ class HuberRegressor(PrivateRegressor):
 
     def _draw(self, look: Look) -> None:
         """Weigh a box of coefficients and draw from it exactly."""
-        ask = self._request()
-        mechanism = Exponential() if self.mechanism == "exponential" else KNG()
-        if self.mechanism == "exponential" and self.norm != "auto":
-            raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
-        if self.centre is not None:
-            raise IncompatibleParts(
-                f"centre is where the ridge of objective perturbation draws to; mechanism="
-                f"{self.mechanism!r} has no ridge to centre. Use mechanism='objective'."
-            )
+        ask, way = self._request(), self._way
+        way.refuse_norm()
+        way.refuse_centre()
         columns, openings = look()
         design = self._design(columns)
         resolved(ask.epsilon, None, design)
-        if design.dim > _DRAWN and self.sampler != "hit-and-run":
+        if design.dim > _DRAWN and way.sampler != "hit-and-run":
             raise IncompatibleParts(
-                f"mechanism={self.mechanism!r} draws up to {_DRAWN} coefficients exactly, the "
+                f"mechanism={way.name!r} draws up to {_DRAWN} coefficients exactly, the "
                 f"intercept among them; these are {design.dim}. Use mechanism='objective', or name "
                 "the Markov chain sampler='hit-and-run'."
             )
-        answers = self._lattice(design)
+        mechanism, kind = (KNG(), _GRADIENT) if way.name == "kng" else (Exponential(), _VALUE)
+        domain = self._box(design) if way.domain is None else way.domain
+        linear = Linear(Huber(design.half_y), intercept=design.intercept)
+        loss, known, answers = on_effects(linear, design, domain, kind)
         source = openings.table(design.records)
-        unit, norm = ask.unit(source), norm_of(self.norm, LInf())
-        loss = Linear(Huber(design.half_y), intercept=design.intercept).over(design, answers)
-        problem = Problem(loss, norm, Box.of(answers), design.records, answers, unit)
-        plan = planned(mechanism, problem, ask.epsilon, self.sampler)
+        unit = ask.unit(source)
+        norm = norm_for(way.norm, loss, unit, bounded=known.bounded)
+        problem = Problem(loss, norm, known, design.records, answers, unit)
+        plan = planned(mechanism, problem, ask.epsilon, way.sampler)
         facts: dict[str, Fact] = {
             "coefficients": self._coefficients(columns),
             **self._facts(),
@@ -254,25 +259,26 @@ class HuberRegressor(PrivateRegressor):
         self.intercept_ = float(value[0]) if self.fit_intercept else 0.0
         self.coef_ = value[1:] if self.fit_intercept else value
 
-    def _lattice(self, design: Design) -> Lattice:
-        """Return where coefficients live: steps of a power of two within the bound."""
+    def _box(self, design: Design) -> Box:
+        """Return where effects are looked for: within coef_bound, or what bounds_y suggest."""
+        name = self._way.name
         if self.coef_bound is not None:
-            bound = positive(self.coef_bound, "coef_bound") / design.half_y
+            bound = positive(self.coef_bound, "coef_bound")
         elif self.bounds_y is not None:
             low, high = response_bounds(self.bounds_y)
             middle = self._middle()
-            bound = _REACH * max(high - middle, middle - low) / design.half_y
+            bound = _REACH * max(high - middle, middle - low)
         else:
             raise SpecError(
-                f"mechanism={self.mechanism!r} draws coefficients from a box; give coef_bound, or "
-                "bounds_y."
+                f"mechanism={name!r} draws coefficients from a box; give coef_bound, or bounds_y."
             )
-        if not LEAST_BOUND <= bound <= MOST:
+        if not LEAST_BOUND <= bound / design.half_y <= MOST:
             raise SpecError(
-                f"mechanism={self.mechanism!r} needs a bound on coefficients of 1/256 to {MOST} "
-                f"thresholds, got {show(bound)}. Give another coef_bound or threshold."
+                f"mechanism={name!r} needs a bound on coefficients of 1/256 to {MOST} "
+                f"thresholds, got {show(bound / design.half_y)}. Give another coef_bound or "
+                "threshold."
             )
-        return linear_lattice(Huber(design.half_y), design, bound)
+        return Box(-bound, bound)
 
     def _design(self, columns: Columns) -> Design:
         if self.threshold is None:
@@ -289,7 +295,7 @@ class HuberRegressor(PrivateRegressor):
                 f"got {float(threshold):g}. Use other units."
             )
         response = None if self.bounds_y is None else response_bounds(self.bounds_y)
-        weighs: Weighs = "value" if self.mechanism == "exponential" else "gradient"
+        weighs: Weighs = "value" if self._way.name == "exponential" else "gradient"
         return linear_design(
             Huber(threshold),
             bool(self.fit_intercept),
@@ -299,9 +305,10 @@ class HuberRegressor(PrivateRegressor):
         )
 
     def _scaled_design(self, columns: Columns) -> Design:
-        if self.mechanism in ("kng", "exponential"):
+        name = self._way.name
+        if name in ("kng", "exponential"):
             raise IncompatibleParts(
-                f"threshold='auto' is for objective perturbation; mechanism={self.mechanism!r} "
+                f"threshold='auto' is for objective perturbation; mechanism={name!r} "
                 "needs a number. State one, in the units of y."
             )
         response = self._cut(*response_range(self.bounds_y), SCALED_RESPONSE_STEPS)
@@ -321,9 +328,10 @@ class HuberRegressor(PrivateRegressor):
         middle = show(self._middle())
         reach = show(SCALES * exact(self.threshold, "threshold"))
         response = f"shrunk towards {middle}; values more than {reach} away are clipped"
-        if self.mechanism == "exponential":
+        way = self._way
+        if way.name == "exponential":
             response = "clipped to its bounds"
-        elif self.centre is not None:
+        elif way.centre is not None:
             response = f"values more than {reach} away from {middle} are clipped"
         return {
             "threshold": show(exact(self.threshold, "threshold")),
@@ -339,20 +347,22 @@ class HuberRegressor(PrivateRegressor):
         unit: PrivacyUnit,
         response: Opening,
     ) -> Fit:
-        if self.sampler in _DRAWING:
+        way = self._way
+        if way.sampler in _DRAWING:
             raise IncompatibleParts(
-                f"sampler={self.sampler!r} does not serve objective perturbation, which is noise "
+                f"sampler={way.sampler!r} does not serve objective perturbation, which is noise "
                 "and a solve. It serves mechanism='kng' and 'exponential'; name one of them, or "
                 "leave sampler at 'auto'."
             )
-        centre, norm = centre_of(self.centre, design), norm_of(self.norm, LInf())
-        problem = scaled_problem(design, norm, coef_bound, unit)
+        centre, norm = centre_of(way.centre, design), norm_of(way.norm, LInf())
+        problem = scaled_problem(design, norm, self._ball(coef_bound), unit)
         if not self._drawn_threshold:
-            weigh = ObjectivePerturbation(centre=centre)
-            return Fit(planned(weigh, problem, ask.epsilon, self.sampler))
+            weigh = ObjectivePerturbation(way.share, centre)
+            return Fit(planned(weigh, problem, ask.epsilon, way.sampler))
         levels = tuple(level for level in LEVELS if level <= _WIDEST)
-        bounds = response_range(self.bounds_y)
+        bounds, bent = response_range(self.bounds_y), Bent()
         fit = ScaledFit(
-            problem, design, bounds, ask.epsilon, lambda _: Bent(), levels, centre, self.sampler
-        )
+            problem, design, bounds, ask.epsilon, lambda _: bent, levels, centre,
+            way.sampler, way.share,
+        )  # fmt: skip
         return fit.stages(response)

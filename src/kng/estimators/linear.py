@@ -6,20 +6,22 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, Self
 
+from kng.bases import Uniform
 from kng.core.design import Design, design_of
-from kng.core.errors import IncompatibleParts
-from kng.core.parts import Domain, Norm
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.regions import Theta
-from kng.domains import L1Ball, Whole
+from kng.domains import Whole
 from kng.estimators.fit import Fit
+from kng.estimators.parts import norm_for
 from kng.estimators.planned import planned
 from kng.estimators.public_facts import (
     Columns,
+    Kind,
     Opening,
     centre_of,
     norm_of,
+    on_effects,
     response_range,
 )
 from kng.estimators.regression import PrivateRegressor
@@ -30,9 +32,16 @@ from kng.losses.linear_encoding import encoded, linear_design
 from kng.losses.pointwise.squared import Squared
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.mechanisms.scaled import Clipped
-from kng.norms import CoordinateSup, LInf
+from kng.norms import LInf
 
 _SQUARED = Squared()
+_LINEAR = {intercept: Linear(_SQUARED, intercept=intercept) for intercept in (True, False)}
+# What each mechanism weighs.
+_WEIGHED: dict[str, tuple[Kind, KNG | Exponential]] = {
+    "kng": ("gradient", KNG()),
+    "exponential": ("value", Exponential()),
+}
+_EVERYTHING = Whole(base=Uniform())
 
 
 class LinearRegression(PrivateRegressor):
@@ -61,16 +70,20 @@ class LinearRegression(PrivateRegressor):
         range of y). None needs no guess; with ``mechanism="kng"`` the sensitivity is then the one
         at theta, and coefficients have a heavy-tailed base measure. Without an intercept read
         max(|low|, |high|) for half a range, of a covariate or of y, and 0 for the second term.
+    domain : domain of `kng.domains`, optional
+        In place of coef_bound: where effects are looked for, in units of y.
     centre : array-like, optional
         A public guess of the intercept, if there is one, and the coefficients, in the order of
         ``release_.value``: an earlier release, or what theory says. Estimates are drawn towards it
         instead of towards a flat plane through the middle of the response.
     fit_intercept : bool
         Without it the plane goes through 0; covariates and y are measured from there.
-    mechanism : {"auto", "kng", "exponential", "objective"}
+    mechanism : {"auto", "kng", "exponential", "objective"} or a mechanism
         "auto" is objective perturbation with residuals clipped as above. The others weigh squared
-        residuals: "kng" is the paper's, "exponential" and "objective" need coef_bound.
-    norm : {"auto", "linf", "l2", "l1"}
+        residuals: "kng" is the paper's, "exponential" and "objective" need coef_bound or domain. A
+        mechanism such as ``kng.ObjectivePerturbation(share=0.5)`` states more than its name; that
+        one clips residuals as above unless there is a bound.
+    norm : {"auto", "linf", "l2", "l1"} or a norm of `kng.norms`
         "auto" is the sup norm; for "kng" in units of each coordinate's sensitivity.
     sampler : {"auto", "perturbed", "affine", "gaussian", "hit-and-run", "metropolis"}
         "perturbed" draws objective perturbation, "affine" and "gaussian" the other mechanisms.
@@ -123,10 +136,11 @@ class LinearRegression(PrivateRegressor):
         bounds_X: Any = None,
         bounds_y: Any = None,
         coef_bound: Any = None,
+        domain: Any = None,
         centre: Any = None,
         fit_intercept: bool = True,
-        mechanism: str = "auto",
-        norm: str = "auto",
+        mechanism: Any = "auto",
+        norm: Any = "auto",
         sampler: str = "auto",
         neighbours: str = "replace-one",
         n_max: int | None = None,
@@ -138,6 +152,7 @@ class LinearRegression(PrivateRegressor):
         self.bounds_X = bounds_X
         self.bounds_y = bounds_y
         self.coef_bound = coef_bound
+        self.domain = domain
         self.centre = centre
         self.fit_intercept = fit_intercept
         self.mechanism = mechanism
@@ -164,9 +179,16 @@ class LinearRegression(PrivateRegressor):
         """
         return self._fit(partial(self._in_memory, X, y))
 
+    @property
+    def _clips(self) -> bool:
+        """Whether residuals are clipped: by default, and where a perturbation has no domain."""
+        way = self._way
+        stated = isinstance(self.mechanism, str) or self.coef_bound is not None or way.domain
+        return way.name == "auto" or (way.name == "objective" and not stated)
+
     def _design(self, columns: Columns) -> Design:
         response, intercept = response_range(self.bounds_y), bool(self.fit_intercept)
-        if self.mechanism != "auto":
+        if not self._clips:
             return linear_design(_SQUARED, intercept, self._covariates(columns), response)
         column = self._cut(*response, SCALED_RESPONSE_STEPS)
         return design_of(encoded(self._covariates(columns), column, self._cut), intercept)
@@ -179,29 +201,23 @@ class LinearRegression(PrivateRegressor):
         unit: PrivacyUnit,
         response: Opening,
     ) -> Fit:
-        centre = centre_of(self.centre, design)
-        if self.mechanism == "auto":
+        way = self._way
+        centre = centre_of(way.centre, design)
+        if self._clips:
             return self._scaled(design, ask, coef_bound, unit, centre).stages(response)
-        domain: Domain = Whole(design.dim)
-        automatic: Norm = CoordinateSup()
-        if coef_bound is not None:
-            domain, automatic = L1Ball(coef_bound / design.half_y, dim=design.dim), LInf()
-        norm = norm_of(self.norm, automatic)
-        loss = Linear(_SQUARED, intercept=design.intercept).over(design, design.lattice)
-        problem = Problem(loss, norm, domain, design.records, design.lattice, unit)
-        asked = problem, ask.epsilon, self.sampler
-        if self.mechanism == "objective":
-            return Fit(planned(ObjectivePerturbation(centre=centre), *asked))
-        if centre is not None:
-            raise IncompatibleParts(
-                f"centre is where the ridge of objective perturbation draws to; mechanism="
-                f"{self.mechanism!r} has no ridge to centre. Leave mechanism at 'auto'."
-            )
-        if self.mechanism == "kng":
-            return Fit(planned(KNG(), *asked))
-        if self.norm != "auto":
-            raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
-        return Fit(planned(Exponential(), *asked))
+        domain = self._ball(coef_bound)
+        if way.name == "objective":
+            over = on_effects(_LINEAR[design.intercept], design, domain or _EVERYTHING, "smooth")
+            weigh: Any = ObjectivePerturbation(way.share, centre)
+        else:
+            way.refuse_norm()
+            way.refuse_centre()
+            kind, weigh = _WEIGHED[way.name]
+            over = on_effects(_LINEAR[design.intercept], design, domain or Whole(), kind)
+        loss, known, answers = over
+        norm = norm_for(way.norm, loss, unit, bounded=known.bounded or way.name == "objective")
+        problem = Problem(loss, norm, known, design.records, answers, unit)
+        return Fit(planned(weigh, problem, ask.epsilon, way.sampler))
 
     def _scaled(
         self,
@@ -212,18 +228,19 @@ class LinearRegression(PrivateRegressor):
         centre: Theta | None,
     ) -> ScaledFit:
         """Clip residuals at a private scale."""
-        problem = scaled_problem(design, norm_of(self.norm, LInf()), coef_bound, unit)
+        way = self._way
+        problem = scaled_problem(design, norm_of(way.norm, LInf()), self._ball(coef_bound), unit)
 
         def rule(epsilon: Fraction) -> Clipped:
             return Clipped.of(epsilon, design.dim, unit)
 
-        bounds = response_range(self.bounds_y)
+        bounds, levels = response_range(self.bounds_y), tuple(LEVELS)
         return ScaledFit(
-            problem, design, bounds, ask.epsilon, rule, tuple(LEVELS), centre, self.sampler
+            problem, design, bounds, ask.epsilon, rule, levels, centre, way.sampler, way.share
         )
 
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()
-        if self.mechanism != "auto":
+        if not self._clips:
             return facts
         return {"estimates": "least squares with residuals clipped at the threshold", **facts}

@@ -9,10 +9,9 @@ from typing import Any
 from kng.bases import Uniform
 from kng.core.bounds import bounds_of
 from kng.core.delta import changes
-from kng.core.encoding import Encoding, encoding_of
+from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts
-from kng.core.lattice import Lattice
-from kng.core.parts import Norm, Point
+from kng.core.parts import Domain, Norm, Point, described
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.release import Release
@@ -20,17 +19,16 @@ from kng.corridor import Answer, Stage, release
 from kng.data import open_source
 from kng.domains import Box, Whole
 from kng.estimators.planned import planned
-from kng.estimators.request import details, named_norm, one_of, request_of
+from kng.estimators.request import Way, details, named_norm, one_of, request_of, way_of
 from kng.losses.location import Location
 from kng.losses.location_sum import LocationSum
 from kng.losses.pointwise.squared import Squared
 from kng.mechanisms import KNG, Exponential, KNorm
-from kng.norms import L1, L2, CoordinateSup, LInf, WeightedSup
+from kng.norms import L1, L2, CoordinateSup, LInf
+from kng.norms.shaped import norm_of_shape
 from kng.samplers.registry import Plan
 
-# Steps between the bounds if no granularity is given: at least 2**32, because a mean averages
-# rounding away and is never coarser than its noise.
-_BITS = 32
+_MEAN = Location(Squared())
 
 
 def mean(
@@ -40,8 +38,9 @@ def mean(
     epsilon: Any = None,
     granularity: Any = None,
     missing: Any = None,
-    mechanism: str = "auto",
+    mechanism: Any = "auto",
     norm: Any = "auto",
+    domain: Any = None,
     sampler: str = "auto",
     neighbours: str = "replace-one",
     n_max: int | None = None,
@@ -64,12 +63,15 @@ def mean(
         data are read on a fine lattice and the answer is as fine as the noise.
     missing : number or one per column, optional
         What NaN, None and text count as; the middle of the bounds unless given.
-    mechanism : {"auto", "k-norm", "kng", "exponential"}
+    mechanism : {"auto", "k-norm", "kng", "exponential"} or a mechanism
         "auto" is K-norm noise on the sum, which keeps the whole epsilon. "kng" and "exponential"
         weigh the lattice between the bounds, in up to five columns.
     norm : {"auto", "weighted-sup", "l1", "l2", "linf"} or a norm of `kng.norms`
         Norm of the noise, or of the gradient. "auto" is the weighted sup norm, the best one for a
         box. K-norm noise in several columns is drawn in sup and sum norms.
+    domain : domain of `kng.domains`, optional
+        Where "kng" and "exponential" look for the answer, in its units; between the bounds unless
+        given.
     sampler : {"auto", "noise", "order", "branch-and-bound", "hit-and-run"}
         "auto" takes the exact one that fits. The Markov chain is taken only by name.
     neighbours : {"replace-one", "add-remove"}
@@ -105,19 +107,20 @@ def mean(
         random_state=random_state,
     )
     box = bounds_of(bounds)
-    records = encoding_of(box, granularity=granularity, missing=missing, bits=_BITS)
-    one_of("mechanism", mechanism, ("auto", "k-norm", "kng", "exponential"))
-    one_of("sampler", sampler, ("auto", "noise", "order", "branch-and-bound", "hit-and-run"))
+    records = _MEAN.encode(box, granularity, missing)
+    names = ("auto", "k-norm", "kng", "exponential")
+    way = way_of(mechanism, names, norm=norm, domain=domain, sampler=sampler)
+    one_of("sampler", way.sampler, ("auto", "noise", "order", "branch-and-bound", "hit-and-run"))
     source = open_source(data, records)
     unit = ask.unit(source)
-    loss = Location(Squared()).over(records)
-    if mechanism in ("kng", "exponential"):
-        weigh = KNG() if mechanism == "kng" else Exponential()
-        problem = _on_the_lattice(mechanism, norm, loss, unit)
-        plan: Plan = planned(weigh, problem, ask.epsilon, sampler)
+    loss = _MEAN.over(records)
+    if way.name in ("kng", "exponential"):
+        weigh = KNG() if way.name == "kng" else Exponential()
+        problem = _on_the_lattice(way, loss, unit)
+        plan: Plan = planned(weigh, problem, ask.epsilon, way.sampler)
     else:
-        problem = _on_the_sum(norm, granularity, loss, unit)
-        plan = planned(KNorm(), problem, ask.epsilon, sampler)
+        problem = _on_the_sum(way, granularity, loss, unit)
+        plan = planned(KNorm(), problem, ask.epsilon, way.sampler)
         # What is loaded may depend on a number that is public, never on the records that came.
         source.prepare_sums(unit.neighbours.stated or 0)
 
@@ -137,17 +140,21 @@ def _estimate(plan: Plan, drawn: Point) -> Point:
     return problem.answers.nearest(LocationSum(problem.records).minimiser(drawn, problem))
 
 
-def _on_the_sum(norm: Any, granularity: Any, loss: Location, unit: PrivacyUnit) -> Problem:
+def _on_the_sum(way: Way, granularity: Any, loss: Location, unit: PrivacyUnit) -> Problem:
     """Ask for K-norm noise on the sum; the mean is read off it afterwards."""
+    if way.domain is not None:
+        raise IncompatibleParts(
+            f"K-norm noise keeps the whole epsilon only without a domain; got "
+            f"{described(way.domain)}. Use mechanism='kng', or leave domain out."
+        )
     records, answers = loss.encoding, loss.encoding.lattice
     if granularity is None and isinstance(unit.neighbours, ReplaceOne):
         # A sum of n records in whole steps is a mean in n-ths of a step: nothing is rounded.
-        n = unit.neighbours.n
-        answers = Lattice(
-            answers.origin, tuple(h / n for h in answers.step), tuple(n * k for k in answers.last)
-        )
+        answers = answers.refined(unit.neighbours.n)
     optimal = _optimal(records, unit)
-    ball = named_norm(norm, {"auto": optimal, "weighted-sup": optimal, "l1": L1(), "linf": LInf()})
+    ball = named_norm(
+        way.norm, {"auto": optimal, "weighted-sup": optimal, "l1": L1(), "linf": LInf()}
+    )
     return Problem(loss, ball, Whole(loss.dim, base=Uniform()), records, answers, unit)
 
 
@@ -157,13 +164,15 @@ def _optimal(records: Encoding, unit: PrivacyUnit) -> Norm:
     return CoordinateSup().at(changes(LocationSum(records).body(unit), unit))
 
 
-def _on_the_lattice(mechanism: str, norm: Any, loss: Location, unit: PrivacyUnit) -> Problem:
-    """Ask for a weighing of every lattice point between the bounds."""
+def _on_the_lattice(way: Way, loss: Location, unit: PrivacyUnit) -> Problem:
+    """Ask for a weighing of every lattice point of the domain, or between the bounds."""
+    way.refuse_norm()
     records, answers = loss.encoding, loss.encoding.lattice
-    if mechanism == "exponential" and norm != "auto":
-        raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
-    widths = tuple(s * k for s, k in zip(records.step, records.last, strict=True))
-    # On one column every norm is a multiple of the absolute value.
-    optimal: Norm = WeightedSup(widths) if len(widths) > 1 else LInf()
+    optimal = norm_of_shape(loss.best_shape(unit, bounded=True))
     names = {"auto": optimal, "weighted-sup": optimal, "l1": L1(), "l2": L2(), "linf": LInf()}
-    return Problem(loss, named_norm(norm, names), Box.of(answers), records, answers, unit)
+    domain: Domain = Box.of(answers)
+    if way.domain is not None:
+        domain = way.domain.sized(loss.dim)
+        points = domain.on(loss.grid)
+        answers = loss.grid.between(points.first, points.last)
+    return Problem(loss, named_norm(way.norm, names), domain, records, answers, unit)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from kng.core.bounds import Bounds, bounds_of
-from kng.core.design import REACH, Design, design_of
+from kng.core.design import Design, design_of
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import KngError, SpecError
 from kng.core.exact import show
@@ -23,19 +23,18 @@ from kng.core.regions import Grid
 from kng.core.release import Fact
 from kng.estimators.public_facts import (
     Columns,
+    Kind,
     covariate_bounds,
+    declared_width,
+    on_effects,
     response_bounds,
     response_range,
 )
 from kng.losses.linear import Linear
 
-# What is weighed: scores, values, sums, or the minimiser of a perturbed loss.
-Kind = Literal["gradient", "value", "sum", "smooth"]
-
 # Steps between the bounds for losses that do not say themselves, in powers of two.
 _BITS = 20
-# Radii of effects that float64 follows, in units of the response, and scales of a loss.
-_LEAST_EFFECT = Fraction(1, 10**9)
+# Scales of a loss that leave room in float64 for steps.
 _SMALLEST, _LARGEST = Fraction(1, 10**290), 10**290
 
 
@@ -93,7 +92,10 @@ def posed(loss: Any, domain: Domain, kind: Kind, asked: Asked, columns: Columns 
     over: Loss = loss.over(records)
     known = domain.sized(over.dim)
     grid = over.grid or Grid(records.lattice.origin, records.step)
-    answers = _answers(known, grid) if known.bounded else records.lattice
+    answers = records.lattice
+    if known.bounded:
+        points = known.on(grid)
+        answers = grid.between(points.first, points.last)
     scalar = over.dim == 1
     return Posed(over, known, records, answers, box, scalar, {}, columns=box.columns)
 
@@ -107,13 +109,6 @@ def _spread(box: Bounds, domain: Domain) -> Bounds:
     if len(box) > 1 or box.columns is not None or dim == 1:
         return box
     return Bounds(box.low * dim, box.high * dim)
-
-
-def _answers(domain: Domain, grid: Grid) -> Lattice:
-    """Return the lattice around the points of a domain."""
-    points = domain.on(grid)
-    last = tuple(b - a for a, b in zip(points.first, points.last, strict=True))
-    return Lattice(grid.theta(points.first), grid.step, last)
 
 
 def _linear(
@@ -189,7 +184,7 @@ def _declared(loss: Linear, domain: Domain, bounds_x: Any) -> Columns:
         dim = domain.dim - loss.intercept
     except KngError:  # it leaves that to the loss
         dim = len(box)
-    single = box.columns is None and len(box) == 1
+    single = declared_width(bounds_x) is None
     return Columns(max(dim, 1) if single else len(box), box.columns)
 
 
@@ -213,25 +208,3 @@ def _filled(design: Design, columns: Columns, missing: Any) -> Design:
     known = encoding_of(bounds, granularity=list(records.step), missing=missing, bits=0)
     facts = design.intercept, design.scale, design.origin
     return design_of(replace(records, missing=known.missing), *facts)
-
-
-def on_effects(
-    loss: Linear, design: Design, domain: Domain, kind: Kind
-) -> tuple[Linear, Domain, Lattice]:
-    """Put a linear model over a design, on a domain of effects in units of y.
-
-    Returns the loss, the domain in units of the standardised response, and where answers live.
-    """
-    known = domain.scaled(1 / design.half_y).sized(design.dim)
-    if kind == "smooth":
-        return loss.over(design), known, design.lattice
-    bound = None
-    if known.bounded:
-        bound = max(max(abs(low), abs(high)) for low, high in known.region().sides())
-        if loss.proportion is not None and not _LEAST_EFFECT <= bound <= REACH:
-            raise SpecError(
-                f"{described(domain)} must reach 1e-9 to {REACH} times {show(design.half_y)}, the "
-                "unit of the response. Half the range of y is a value to start from."
-            )
-    answers = loss.lattice(design, bound)
-    return loss.over(design, answers), known, answers

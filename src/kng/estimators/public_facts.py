@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from kng.core.design import REACH, Design
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError, SpecError
 from kng.core.exact import exact, show
-from kng.core.parts import Norm
+from kng.core.lattice import Lattice
+from kng.core.parts import Domain, Norm, described
 from kng.core.records import Source
 from kng.estimators.request import named_norm
+from kng.losses.linear import Linear
 from kng.norms import L1, L2, LInf
 
 # Some noise is drawn in float64: outside these it would be lost in rounding, or overflow.
@@ -26,6 +28,8 @@ _LARGEST = 10**300
 # Ranges that leave room in float64 for their steps, and for coefficients in units of them.
 _NARROWEST, _LARGEST_RESPONSE = Fraction(1, 10**290), 10**290
 
+# What is weighed: scores, values, sums, or the minimiser of a perturbed loss.
+Kind = Literal["gradient", "value", "sum", "smooth"]
 # Opens columns as a source.
 Opening = Callable[[Encoding], Source]
 # Finds out what columns there are, and how to open them.
@@ -187,3 +191,25 @@ def response_bounds(value: Any) -> tuple[Fraction, Fraction]:
     if len(bounds) != 1:
         raise SpecError(f"bounds_y must be one pair (low, high), got {len(bounds)}.")
     return bounds.low[0], bounds.high[0]
+
+
+def on_effects(
+    loss: Linear, design: Design, domain: Domain, kind: Kind
+) -> tuple[Linear, Domain, Lattice]:
+    """Put a linear model over a design, on a domain of effects in units of y.
+
+    Returns the loss, the domain in units of the standardised response, and where answers live.
+    """
+    known = domain.scaled(1 / design.half_y).sized(design.dim)
+    if kind == "smooth":
+        return loss.over(design), known, design.lattice
+    bound = None
+    if known.bounded:
+        bound = max(max(abs(low), abs(high)) for low, high in known.region().sides())
+        if loss.proportion is not None and not _RADIUS[0] <= bound <= REACH:
+            raise SpecError(
+                f"{described(domain)} must reach 1e-9 to {REACH} times {show(design.half_y)}, the "
+                "unit of the response. Half the range of y is a value to start from."
+            )
+    answers = loss.lattice(design, bound)
+    return loss.over(design, answers), known, answers

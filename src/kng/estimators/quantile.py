@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from kng.core.bounds import bounds_of
-from kng.core.encoding import Encoding, encoding_of
+from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
 from kng.core.exact import exact, show
 from kng.core.lattice import Lattice
-from kng.core.parts import Point
+from kng.core.parts import Domain, Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
@@ -23,15 +23,15 @@ from kng.core.release import Release
 from kng.corridor import Answer, Stage, certified, release
 from kng.data import open_source
 from kng.domains import Box
-from kng.estimators.request import Request, details, one_of, request_of
+from kng.estimators.request import Request, Way, details, one_of, request_of, way_of
 from kng.losses.location import Location
 from kng.losses.pointwise.pinball import Pinball
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
 
-# Steps between the bounds if no granularity is given: at least 2**20. A quantile wants them no
-# finer than needed, so that tied records stand out against the points between them.
-_BITS = 20
+# Records are read alike for every quantile.
+_MEDIAN = Location(Pinball(Fraction(1, 2)))
+_NAMES = ("auto", "kng", "exponential")
 
 
 def quantile(
@@ -42,7 +42,8 @@ def quantile(
     epsilon: Any = None,
     granularity: Any = None,
     missing: Any = None,
-    mechanism: str = "auto",
+    mechanism: Any = "auto",
+    domain: Any = None,
     sampler: str = "auto",
     neighbours: str = "replace-one",
     n_max: int | None = None,
@@ -70,8 +71,10 @@ def quantile(
         dollars) ties are answered exactly.
     missing : number, optional
         What NaN, None and text count as; the middle of the bounds unless given.
-    mechanism : {"auto", "kng", "exponential"}
+    mechanism : {"auto", "kng", "exponential"} or a mechanism
         "auto" is KNG.
+    domain : domain of `kng.domains`, optional
+        Where the answer is looked for, in its units; between the bounds unless given.
     sampler : {"auto", "order"}
         "auto" is the exact order sampler.
     neighbours : {"replace-one", "add-remove"}
@@ -106,7 +109,7 @@ def quantile(
         ledger=ledger,
         random_state=random_state,
     )
-    parts = _parts(bounds, granularity, missing, mechanism, sampler)
+    parts = _parts(bounds, granularity, missing, mechanism, domain, sampler)
     return _release("quantile", data, q, parts, ask)
 
 
@@ -117,7 +120,8 @@ def median(
     epsilon: Any = None,
     granularity: Any = None,
     missing: Any = None,
-    mechanism: str = "auto",
+    mechanism: Any = "auto",
+    domain: Any = None,
     sampler: str = "auto",
     neighbours: str = "replace-one",
     n_max: int | None = None,
@@ -135,7 +139,7 @@ def median(
         Public range of a record. Records outside are clipped.
     epsilon : number
         Privacy budget to spend.
-    granularity, missing, mechanism, sampler, neighbours, n_max
+    granularity, missing, mechanism, domain, sampler, neighbours, n_max
         As for `quantile`.
     records_per_person, ledger, random_state
         As for `quantile`.
@@ -160,7 +164,7 @@ def median(
         ledger=ledger,
         random_state=random_state,
     )
-    parts = _parts(bounds, granularity, missing, mechanism, sampler)
+    parts = _parts(bounds, granularity, missing, mechanism, domain, sampler)
     return _release("median", data, Fraction(1, 2), parts, ask)
 
 
@@ -170,7 +174,13 @@ class _Parts:
 
     records: Encoding
     weigh: KNG | Exponential
+    domain: Domain
     sampler: str
+
+    @property
+    def hashed(self) -> bool:
+        """Whether plans can be remembered; a domain of the caller's may have no hash."""
+        return type(self.domain).__hash__ is not None
 
 
 def _parts(*stated: Any) -> _Parts:
@@ -184,7 +194,7 @@ def _parts(*stated: Any) -> _Parts:
 
 @lru_cache(maxsize=64, typed=True)
 def _read_parts(
-    bounds: Any, granularity: Any, missing: Any, mechanism: str, sampler: str
+    bounds: Any, granularity: Any, missing: Any, mechanism: Any, domain: Any, sampler: str
 ) -> _Parts:
     box = bounds_of(bounds)
     if len(box) != 1:
@@ -192,10 +202,13 @@ def _read_parts(
             f"a quantile is of one column, the bounds describe {len(box)}. Release one column "
             "at a time."
         )
-    records = encoding_of(box, granularity=granularity, missing=missing, bits=_BITS)
-    one_of("mechanism", mechanism, ("auto", "kng", "exponential"))
-    one_of("sampler", sampler, ("auto", "order"))
-    return _Parts(records, Exponential() if mechanism == "exponential" else KNG(), sampler)
+    records = _MEDIAN.encode(box, granularity, missing)
+    way = way_of(mechanism, _NAMES, domain=domain, sampler=sampler)
+    one_of("sampler", way.sampler, ("auto", "order"))
+    way.refuse_norm()
+    weigh = Exponential() if way.name == "exponential" else KNG()
+    domain = Box.of(records.lattice) if way.domain is None else way.domain.sized(1)
+    return _Parts(records, weigh, domain, way.sampler)
 
 
 def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Release:
@@ -204,8 +217,8 @@ def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Relea
     unit = ask.unit(source)
     # Equal shares: the draws compose, so their epsilons add up to the whole.
     share = ask.epsilon / len(taus)
-    plans = _plans(parts, tuple(taus), unit, share)
-    line = plans[0].lattice
+    asked = parts, tuple(taus), unit, share
+    plans = _plans(*asked) if parts.hashed else _plans.__wrapped__(*asked)
     facts = details(records, unit)
     if _several(q):
         facts = {
@@ -216,10 +229,11 @@ def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Relea
     elif name == "quantile":
         facts = {"quantile": show(taus[0]), **facts}
     ranks = sorted(range(len(taus)), key=lambda i: taus[i])
+    line, first = plans[0].problem.answers, plans[0].domain.first[0]
 
     def in_order(drawn: Sequence[Point]) -> Point:
         """Give the smallest draw to the smallest quantile, and so on."""
-        values = sorted(point[0] for point in drawn)
+        values = sorted(point[0] - first for point in drawn)
         placed = dict(zip(ranks, values, strict=True))
         return tuple(placed[i] for i in range(len(taus)))
 
@@ -233,14 +247,16 @@ def _plans(
     parts: _Parts, taus: tuple[Fraction, ...], unit: PrivacyUnit, share: Fraction
 ) -> tuple[DensityPlan, ...]:
     """Plan one draw for each quantile; the same public facts have the same plans."""
-    line = parts.records.lattice
+    grid = _MEDIAN.over(parts.records).grid
+    points = parts.domain.on(grid)
+    line = grid.between(points.first, points.last)
     return tuple(
         certified(
             parts.weigh.plan(
                 Problem(
                     Location(Pinball(tau)).over(parts.records),
                     LInf(),
-                    Box.of(line),
+                    parts.domain,
                     parts.records,
                     line,
                     unit,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -14,18 +14,20 @@ from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.lattice import AffineMap, Lattice
-from kng.core.parts import Domain, Norm, Point
+from kng.core.parts import Domain, Point, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Fact
 from kng.corridor import Answer, Stage, release
 from kng.domains import Box, Uncrossed
+from kng.estimators.parts import norm_for
 from kng.estimators.planned import planned
 from kng.estimators.public_facts import (
     Columns,
+    Kind,
     Look,
-    norm_of,
+    on_effects,
     resolved,
     response_bounds,
     response_range,
@@ -38,11 +40,9 @@ from kng.losses.linear_encoding import (
     LEAST_BOUND,
     MOST_SPLIT,
     linear_design,
-    linear_lattice,
 )
 from kng.losses.pointwise.pinball import Pinball
 from kng.mechanisms import KNG, Exponential
-from kng.norms import InterceptSup, LInf
 
 # Records and lattice are the same for every quantile.
 _TILTED = Pinball(Fraction(1, 2))
@@ -76,11 +76,13 @@ class QuantileRegressor(PrivateRegressor):
         prediction at the middle of the covariates from the middle of bounds_y; in the units of y.
         Twice the range of y unless given. Without an intercept read max(|low|, |high|) for half a
         range, of a covariate or of y.
+    domain : domain of `kng.domains`, optional
+        In place of coef_bound: where effects are looked for, in units of y.
     fit_intercept : bool
         Without it the plane goes through 0; covariates and y are measured from there.
-    mechanism : {"auto", "kng", "exponential"}
+    mechanism : {"auto", "kng", "exponential"} or a mechanism
         "auto" is KNG.
-    norm : {"auto", "linf"}
+    norm : {"auto", "linf", "l2", "l1"} or a norm of `kng.norms`
         "auto" is the best norm there is for one record's change.
     sampler : {"auto", "branch-and-bound", "hit-and-run"}
         "auto" is branch and bound, which draws exactly for up to five coefficients, the intercept
@@ -133,9 +135,10 @@ class QuantileRegressor(PrivateRegressor):
         bounds_X: Any = None,
         bounds_y: Any = None,
         coef_bound: Any = None,
+        domain: Any = None,
         fit_intercept: bool = True,
-        mechanism: str = "auto",
-        norm: str = "auto",
+        mechanism: Any = "auto",
+        norm: Any = "auto",
         sampler: str = "auto",
         neighbours: str = "replace-one",
         n_max: int | None = None,
@@ -148,6 +151,7 @@ class QuantileRegressor(PrivateRegressor):
         self.bounds_X = bounds_X
         self.bounds_y = bounds_y
         self.coef_bound = coef_bound
+        self.domain = domain
         self.fit_intercept = fit_intercept
         self.mechanism = mechanism
         self.norm = norm
@@ -183,8 +187,8 @@ class QuantileRegressor(PrivateRegressor):
         share = ask.epsilon / len(taus)
         unit = ask.unit(source)
         order = _outwards(taus)
-        answers = self._lattice(design)
-        plans = self._stepwise(design, answers, unit, [taus[i] for i in order], share)
+        plans = self._stepwise(design, unit, [taus[i] for i in order], share)
+        answers = plans[0].problem.answers
 
         def finish(drawn: Sequence[Point]) -> Point:
             """Put quantiles in the caller's order and count lattice points from their origin."""
@@ -244,49 +248,40 @@ class QuantileRegressor(PrivateRegressor):
         response, intercept = response_range(self.bounds_y), bool(self.fit_intercept)
         return linear_design(_TILTED, intercept, self._covariates(columns), response)
 
-    def _lattice(self, design: Design) -> Lattice:
-        """Return where coefficients live: steps of a power of two within the bound."""
-        bound = Fraction(_REACH)
+    def _box(self, design: Design) -> Domain:
+        """Return where effects are looked for: a domain, or within coef_bound."""
+        domain = self._way.domain
+        if domain is not None:
+            return domain
+        bound = _REACH * design.half_y
         if self.coef_bound is not None:
-            bound = positive(self.coef_bound, "coef_bound") / design.half_y
-        if not LEAST_BOUND <= bound <= MOST_SPLIT:
+            bound = positive(self.coef_bound, "coef_bound")
+        if not LEAST_BOUND <= bound / design.half_y <= MOST_SPLIT:
             raise SpecError(
                 f"coef_bound must lie between 1/256 and 256 times {show(design.half_y)}, the unit "
                 f"of the response; got {self.coef_bound}. Leave it out for twice the range of y."
             )
-        return linear_lattice(_TILTED, design, bound)
+        return Box(-bound, bound)
 
     def _stepwise(
-        self,
-        design: Design,
-        answers: Lattice,
-        unit: PrivacyUnit,
-        taus: Sequence[Fraction],
-        share: Fraction,
+        self, design: Design, unit: PrivacyUnit, taus: Sequence[Fraction], share: Fraction
     ) -> list[DensityPlan]:
         """Plan one draw per quantile, each beside the nearest that was drawn before it."""
-        weigh = Exponential() if self.mechanism == "exponential" else KNG()
-        if self.mechanism == "exponential" and self.norm != "auto":
-            raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
-        box = Box.of(answers)
+        way, effects = self._way, self._box(design)
+        way.refuse_norm()
+        kind: Kind = "value" if way.name == "exponential" else "gradient"
+        weigh = Exponential() if kind == "value" else KNG()
         plans: list[DensityPlan] = []
         for step, tau in enumerate(taus):
-            domain: Domain = box
+            linear = Linear(Pinball(tau), intercept=design.intercept)
+            loss, domain, answers = on_effects(linear, design, effects, kind)
+            norm = norm_for(way.norm, loss, unit, bounded=domain.bounded)
             if step:
                 nearest = min(range(step), key=lambda i: abs(taus[i] - tau))
-                domain = Uncrossed(box, 1 if tau > taus[nearest] else -1, nearest)
-            loss = Linear(Pinball(tau), intercept=design.intercept).over(design, answers)
-            norm = self._norm(tau, unit)
+                domain = _beside(domain, 1 if tau > taus[nearest] else -1, nearest)
             problem = Problem(loss, norm, domain, design.records, answers, unit)
-            plans.append(planned(weigh, problem, share, self.sampler))
+            plans.append(planned(weigh, problem, share, way.sampler))
         return plans
-
-    def _norm(self, tau: Fraction, unit: PrivacyUnit) -> Norm:
-        """Return the hull of one record's changes as a norm, where it is not a cube."""
-        automatic: Norm = InterceptSup(1 / (2 * max(tau, 1 - tau)))
-        if not self.fit_intercept or unit.neighbours.name == "add-remove":
-            automatic = LInf()
-        return norm_of(self.norm, automatic)
 
     def _described(
         self,
@@ -314,6 +309,16 @@ class QuantileRegressor(PrivateRegressor):
             "response": f"clipped to its bounds, then shifted at random by up to {show(shift)}",
             **super()._facts(),
         }
+
+
+def _beside(domain: Domain, side: Literal[1, -1], than: int) -> Uncrossed:
+    """Return the planes of a box that will not cross one that is drawn before."""
+    if not isinstance(domain, Box):
+        raise IncompatibleParts(
+            f"Several quantiles are drawn from a Box, whose planes can be kept from crossing, not "
+            f"from {described(domain)}. Use a Box, or fit one quantile at a time."
+        )
+    return Uncrossed(domain, side, than)
 
 
 def _several(quantile: Any) -> bool:

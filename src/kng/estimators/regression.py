@@ -19,12 +19,13 @@ from kng.core.bounds import Bounds
 from kng.core.design import Cut, Design, across, from_zero
 from kng.core.errors import KngError, SchemaError, SpecError
 from kng.core.exact import exact, positive, show
-from kng.core.parts import Point
+from kng.core.parts import Domain, Point, described
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.records import Source
 from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
 from kng.data import covariates_of, open_regression, open_response
+from kng.domains import L1Ball
 from kng.estimators.fit import Fit
 from kng.estimators.public_facts import (
     Columns,
@@ -36,7 +37,7 @@ from kng.estimators.public_facts import (
     resolved,
     response_bounds,
 )
-from kng.estimators.request import Request, details, one_of, request_of
+from kng.estimators.request import Request, Way, details, request_of, way_of
 from kng.estimators.shapes import covariates_in, names_in, response_in
 from kng.estimators.unfitted import Unfitted
 
@@ -60,9 +61,10 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     bounds_y: Any
     coef_bound: Any
     centre: Any = None
+    domain: Any = None
     fit_intercept: bool
-    mechanism: str
-    norm: str
+    mechanism: Any
+    norm: Any
     sampler: str
     neighbours: str
     n_max: int | None
@@ -77,7 +79,12 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, look: Look) -> Self:
         """Fit to the columns that ``look`` finds, once the options are read."""
-        one_of("mechanism", self.mechanism, self._mechanisms)
+        way = self._way
+        if way.domain is not None and self.coef_bound is not None:
+            raise SpecError(
+                "coef_bound and domain both say where coefficients are looked for. Give one of "
+                "them; both are in units of y."
+            )
         former = dict(vars(self))
         try:
             self._refit(look)
@@ -100,6 +107,22 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         value = np.atleast_1d(self.release_.value)
         self.intercept_ = float(value[0]) if self.fit_intercept else 0.0
         self.coef_ = value[1:] if self.fit_intercept else value
+
+    @property
+    def _way(self) -> Way:
+        """How theta is weighed: a name or an object, and the options that speak of the same."""
+        return way_of(
+            self.mechanism,
+            self._mechanisms,
+            norm=self.norm,
+            domain=self.domain,
+            sampler=self.sampler,
+            centre=self.centre,
+        )
+
+    def _ball(self, coef_bound: Fraction | None) -> Domain | None:
+        """Return where effects are looked for: a domain, or the ball that coef_bound is."""
+        return self._way.domain if coef_bound is None else L1Ball(coef_bound)
 
     def _request(self) -> Request:
         """Read the options that all regressions share."""
@@ -190,8 +213,11 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         facts = {}
         if self.coef_bound is not None:
             facts["coef_bound"] = show(exact(self.coef_bound, "coef_bound"))
-        if self.centre is not None:
-            facts["centre"] = ", ".join(show(exact(v, "centre")) for v in self.centre)
+        way = self._way
+        if way.domain is not None:
+            facts["domain"] = described(way.domain)
+        if way.centre is not None:
+            facts["centre"] = ", ".join(show(exact(v, "centre")) for v in way.centre)
         return facts
 
     @property

@@ -11,13 +11,16 @@ from typing import Any
 
 from kng.core.bits import Bits, bits_of
 from kng.core.encoding import Encoding
-from kng.core.errors import SchemaError, SpecError, SpecTypeError
+from kng.core.errors import IncompatibleParts, SchemaError, SpecError, SpecTypeError
 from kng.core.exact import listed, positive, show, whole
 from kng.core.kinds import members, require
-from kng.core.parts import Ledger, Norm
+from kng.core.parts import Base, Domain, Ledger, Norm, described
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.records import Source
 from kng.ledger import Ledger as StoredLedger
+
+# What a mechanism of `kng` states, whichever it is.
+_MECHANISM = ("name", "loss", "norm", "domain", "sampler", "share", "centre")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,82 @@ def named_norm(value: Any, names: Mapping[str, Norm]) -> Norm:
     require(value, "norm", members(Norm))
     norm: Norm = value
     return norm
+
+
+def domain_part(domain: Any) -> None:
+    """Refuse what cannot be a domain, its base measure included."""
+    require(domain, "domain", members(Domain))
+    require(domain.base, "base", members(Base))
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How an estimator weighs theta: a mechanism by name, and what the caller states of it."""
+
+    name: str
+    norm: Any
+    domain: Domain | None
+    sampler: str
+    share: Fraction | None = None
+    centre: Any = None
+
+    def refuse_norm(self) -> None:
+        """Refuse a norm where nothing is measured in one."""
+        if self.name == "exponential" and not _same(self.norm, "auto"):
+            raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
+
+    def refuse_centre(self) -> None:
+        """Refuse a centre where there is no ridge."""
+        if self.centre is not None:
+            raise IncompatibleParts(
+                f"centre is where the ridge of objective perturbation draws to; mechanism="
+                f"{self.name!r} has no ridge to centre. Use objective perturbation."
+            )
+
+
+def way_of(
+    mechanism: Any,
+    names: tuple[str, ...],
+    *,
+    norm: Any = "auto",
+    domain: Any = None,
+    sampler: Any = "auto",
+    centre: Any = None,
+) -> Way:
+    """Read ``mechanism=``, a name or an object, beside the options that speak of the same."""
+    if domain is not None:
+        domain_part(domain)
+    if isinstance(mechanism, str):
+        one_of("mechanism", mechanism, names)
+        return Way(mechanism, norm, domain, sampler, None, centre)
+    require(mechanism, "mechanism", _MECHANISM)
+    one_of("mechanism", mechanism.name, names)
+    kind = type(mechanism).__name__
+    if mechanism.loss is not None:
+        raise IncompatibleParts(
+            f"mechanism={kind}({described(mechanism.loss)}) brings a loss, and this estimator has "
+            f"its own. Give {kind}() without one, or call {kind}(...).release."
+        )
+    stated = {
+        "norm": (norm, mechanism.norm, "auto"),
+        "domain": (domain, mechanism.domain, None),
+        "sampler": (sampler, mechanism.sampler, "auto"),
+        "centre": (centre, mechanism.centre, None),
+    }
+    found: dict[str, Any] = {}
+    for name, (here, there, usual) in stated.items():
+        said = [value for value in (here, there) if not _same(value, usual)]
+        if len(said) > 1:
+            raise SpecError(
+                f"{name} is stated twice, here and in mechanism={kind}(...). State it once."
+            )
+        found[name] = said[0] if said else usual
+    return Way(mechanism.name, share=mechanism.share, **found)
+
+
+def _same(value: Any, usual: str | None) -> bool:
+    """Whether an option is as it is if nobody states it; arrays have no single answer to ==."""
+    return value is usual or (isinstance(value, str) and value == usual)
 
 
 def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:

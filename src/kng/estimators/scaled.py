@@ -23,10 +23,10 @@ from kng.core.problem import Problem
 from kng.core.regions import Theta
 from kng.core.scale import SCALE_STEPS, RadiusGrid, Scale, ScaleRule
 from kng.corridor import Stage, certified
-from kng.domains import Box, L1Ball, Whole
+from kng.domains import Box, Whole
 from kng.estimators.fit import Also, Fit
 from kng.estimators.planned import planned
-from kng.estimators.public_facts import Opening
+from kng.estimators.public_facts import Opening, on_effects
 from kng.losses.linear import Linear
 from kng.losses.location import Location
 from kng.losses.pointwise.huber import Huber
@@ -40,6 +40,8 @@ from kng.samplers.registry import Plan
 # Steps of y between its bounds: the least threshold has 2**11 of them, and two parts of 16 bits
 # hold a response.
 SCALED_RESPONSE_STEPS = 2**32
+# Every theta, none of them likelier than others.
+_EVERYTHING = Whole(base=Uniform())
 # Below so many records times epsilon a private centre is worse than the middle of the bounds.
 _FEW = 200
 # The share for the scale is what so many records times epsilon pay for, within these.
@@ -78,6 +80,7 @@ class ScaledFit:
     levels: tuple[Fraction, ...]
     centre: Theta | None
     sampler: str
+    share: Fraction | None = None
 
     def stages(self, opening: Opening) -> Fit:
         """Return the fit with its stages; ``opening`` opens the response alone."""
@@ -97,7 +100,7 @@ class ScaledFit:
         def scale(drawn: Sequence[Point]) -> Scale:
             return rule(drawn[0][0] if zero is None else zero, drawn[len(plans) - 1][0])
 
-        mechanism = ScaledPerturbation(threshold, scale, self.centre)
+        mechanism = ScaledPerturbation(threshold, scale, self.centre, self.share)
         plan = certified(mechanism.plan(self.problem, self.epsilon - spent), self.sampler)
         before = tuple(Stage([each], source) for each in plans)
         also = self._also(records, grid, scale, threshold, zero)
@@ -126,6 +129,7 @@ class ScaledFit:
             Unclipped(),
             lambda _: Scale(middle, farthest / 3, farthest, heaped=False),
             self.centre,
+            self.share,
         )
         plan = certified(mechanism.plan(self.problem, self.epsilon), self.sampler).after([])
         facts = {
@@ -205,12 +209,8 @@ class ScaledFit:
         }
 
 
-def scaled_problem(
-    design: Design, norm: Norm, coef_bound: Fraction | None, unit: PrivacyUnit
-) -> Problem:
-    """Return the problem in half ranges of y, on a ball if there is a bound."""
-    domain: Domain = Whole(design.dim, base=Uniform())
-    if coef_bound is not None:
-        domain = L1Ball(coef_bound / design.half_y, dim=design.dim)
-    loss = Linear(Huber(design.half_y), intercept=design.intercept).over(design)
-    return Problem(loss, norm, domain, design.records, design.lattice, unit)
+def scaled_problem(design: Design, norm: Norm, domain: Domain | None, unit: PrivacyUnit) -> Problem:
+    """Return the problem in half ranges of y, on a domain of effects if there is one."""
+    loss = Linear(Huber(design.half_y), intercept=design.intercept)
+    over, known, answers = on_effects(loss, design, domain or _EVERYTHING, "smooth")
+    return Problem(over, norm, known, design.records, answers, unit)
