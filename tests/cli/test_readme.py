@@ -44,7 +44,7 @@ def test_the_commands_spend_the_budget_they_create(folder, shell):
 
 
 def test_the_lines_of_python_run(folder):
-    [code] = blocks("python")
+    code = "".join(blocks("python"))  # later lines use names of earlier ones
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         cwd=folder,

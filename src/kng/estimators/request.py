@@ -123,7 +123,7 @@ def named_norm(value: Any, names: Mapping[str, Norm]) -> Norm:
     """Return the norm that an option names, or the one that it is."""
     if isinstance(value, str) and value in names:
         return names[value]
-    if isinstance(value, str):
+    if type(value).__module__ == "builtins" and not isinstance(value, type):
         listed_names = ", ".join(map(repr, names))
         raise SpecError(
             f"norm must be one of {listed_names}, or a norm of kng.norms; got {value!r}."
@@ -176,7 +176,7 @@ def way_of(
     """Read ``mechanism=``, a name or an object, beside the options that speak of the same."""
     if domain is not None:
         domain_part(domain)
-    if isinstance(mechanism, str):
+    if type(mechanism).__module__ == "builtins" and not isinstance(mechanism, type):
         one_of("mechanism", mechanism, names)
         return Way(mechanism, norm, domain, sampler, None, centre)
     require(mechanism, "mechanism", _MECHANISM)
