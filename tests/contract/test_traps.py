@@ -85,6 +85,7 @@ class OwnBall:
     dim: int = 2
     base: Any = EVEN
     bounded: bool = True
+    waits: bool = False
 
     def sized(self, dim: int) -> OwnBall:
         assert dim == self.dim

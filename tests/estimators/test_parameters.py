@@ -22,6 +22,7 @@ SHARED = {
     "bounds_X": None,
     "bounds_y": None,
     "coef_bound": None,
+    "domain": None,
     "fit_intercept": True,
     "mechanism": "auto",
     "norm": "auto",

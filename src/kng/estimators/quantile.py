@@ -23,7 +23,7 @@ from kng.core.release import Release
 from kng.corridor import Answer, Stage, certified, release
 from kng.data import open_source
 from kng.domains import Box
-from kng.estimators.request import Request, Way, details, one_of, request_of, way_of
+from kng.estimators.request import Request, details, one_of, request_of, way_of
 from kng.losses.location import Location
 from kng.losses.pointwise.pinball import Pinball
 from kng.mechanisms import KNG, Exponential
@@ -109,7 +109,7 @@ def quantile(
         ledger=ledger,
         random_state=random_state,
     )
-    parts = _parts(bounds, granularity, missing, mechanism, domain, sampler)
+    parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler))
     return _release("quantile", data, q, parts, ask)
 
 
@@ -164,7 +164,7 @@ def median(
         ledger=ledger,
         random_state=random_state,
     )
-    parts = _parts(bounds, granularity, missing, mechanism, domain, sampler)
+    parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler))
     return _release("median", data, Fraction(1, 2), parts, ask)
 
 
@@ -194,8 +194,9 @@ def _parts(*stated: Any) -> _Parts:
 
 @lru_cache(maxsize=64, typed=True)
 def _read_parts(
-    bounds: Any, granularity: Any, missing: Any, mechanism: Any, domain: Any, sampler: str
+    bounds: Any, granularity: Any, missing: Any, weighing: tuple[Any, Any, str]
 ) -> _Parts:
+    mechanism, domain, sampler = weighing
     box = bounds_of(bounds)
     if len(box) != 1:
         raise SpecError(
