@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from fractions import Fraction
 
 import pytest
-from kng.core.protocols import Ledger as LedgerProtocol
 
 from kng.core.errors import (
     BudgetError,
@@ -18,6 +17,7 @@ from kng.core.errors import (
     SpecError,
     SpecTypeError,
 )
+from kng.core.parts import Ledger as LedgerProtocol
 from kng.core.privacy import Guarantee
 from kng.ledger import Ledger, State
 
