@@ -133,7 +133,8 @@ def fields(row: Row, records):
     source = Held(np.array(records, dtype=float).reshape(len(records), -1))
     read = {"location": read_location, "distance": read_distance}[row.loss.model]
     if isinstance(row.loss, Distance):
-        row.loss.prepare(SimpleNamespace(offers={"enclosed"}))
+        for load in row.loss.loaders(SimpleNamespace(offers={"enclosed"})):
+            load()
     plans = [Plan(row, norm) for norm in NORMS.values()]
     *scores, value = read(source, [*plans, Plan(row, NORMS["sup"], "value")])
     return dict(zip(NORMS, scores, strict=True)), value
