@@ -8,7 +8,21 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from product.plain import Away, Bent, Function, Model, Parabola, Place, Plane, Tilted, Vector, root
+from product.plain import (
+    Away,
+    Bent,
+    Function,
+    Leaning,
+    Model,
+    Odds,
+    Parabola,
+    Place,
+    Plane,
+    Sorted,
+    Tilted,
+    Vector,
+    root,
+)
 
 from kng.bases import Uniform
 from kng.core.bounds import Bounds
@@ -18,7 +32,7 @@ from kng.core.lattice import Lattice
 from kng.core.parts import Domain, Loss, Norm
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.domains import Box, L1Ball, Uncrossed, Whole
-from kng.losses import Distance, Huber, Linear, Location, Pinball, Squared
+from kng.losses import Distance, Expectile, Huber, Linear, Location, Logistic, Pinball, Squared
 from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG, Exponential, KNorm, ObjectivePerturbation
 from kng.norms import L1, L2, CoordinateSup, InterceptSup, LInf, Polytope, WeightedSup
@@ -119,8 +133,9 @@ def linear(
         return [[float(k) for k in row] for row in coded]
 
     half = (ONE,) * d
+    model = (Sorted if isinstance(plain, Odds) else Plane)(plain, intercept, ends)
     return LossRow(
-        loss, Plane(plain, intercept, ends), records, answers, universe, rows,
+        loss, model, records, answers, universe, rows,
         tuple(-v for v in half), half, boxed,
     )  # fmt: skip
 
@@ -147,6 +162,11 @@ LOSSES: dict[str, LossRow] = {
     "linear huber": linear(Huber(BEND), Bent(ONE), _LINE, False, BEND),
     "linear huber d2": linear(Huber(BEND), Bent(ONE), _SQUARE, False, BEND),
     "linear huber +1": linear(Huber(BEND), Bent(ONE), _LINE, True, BEND),
+    "location expectile": located(Expectile(TAU), Leaning(TAU), 1),
+    "location expectile d2": located(Expectile(TAU), Leaning(TAU), 2),
+    "linear expectile d2": linear(Expectile(TAU), Leaning(TAU), _SQUARE, False, boxed=True),
+    "linear logistic d2": linear(Logistic(), Odds(), _SQUARE, False),
+    "linear logistic +1": linear(Logistic(), Odds(), _LINE, True),
 }
 
 

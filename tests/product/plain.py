@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import isqrt
+from math import exp, isqrt, log1p
 from typing import Protocol
 
 F = Fraction
@@ -63,6 +63,31 @@ class Bent:
     def rho(self, r: Fraction) -> Fraction:
         size = abs(r) / self.threshold
         return size * size / 2 if size <= 1 else size - F(1, 2)
+
+
+@dataclass(frozen=True)
+class Leaning:
+    tau: Fraction
+    bounded: bool = False
+
+    def psi(self, r: Fraction) -> Fraction:
+        return (self.tau if r < 0 else 1 - self.tau) * r
+
+    def rho(self, r: Fraction) -> Fraction:
+        return self.psi(r) * r / 2
+
+
+@dataclass(frozen=True)
+class Odds:
+    """Of a margin, eta for class 0 and -eta for class 1, in place of a residual."""
+
+    bounded: bool = True
+
+    def psi(self, r: Fraction) -> Fraction:
+        return F(1 / (1 + exp(-r))) if abs(r) < 99 else F(int(r > 0))
+
+    def rho(self, r: Fraction) -> Fraction:
+        return max(r, F(0)) + F(log1p(exp(-abs(r))))
 
 
 class Model(Protocol):
@@ -185,6 +210,26 @@ class Plane:
     def largest_value(self, corners: Sequence[Vector]) -> Fraction:
         records = list(product(*self.ends))
         return max(self.value(theta, record) for theta in corners for record in records)
+
+
+@dataclass(frozen=True)
+class Sorted(Plane):
+    """A linear model of two classes: 1 from y' = 1/2 on."""
+
+    def side(self, record: Vector) -> int:
+        return -1 if record[-1] >= F(1, 2) else 1
+
+    def score(self, theta: Vector, record: Vector) -> Vector:
+        side = self.side(record)
+        w = side * self.function.psi(side * (self.residual(theta, record) + record[-1]))
+        return tuple(w * z for z in self.row(record))
+
+    def value(self, theta: Vector, record: Vector) -> Fraction:
+        return self.function.rho(self.side(record) * (self.residual(theta, record) + record[-1]))
+
+    def extremes(self, theta: Vector) -> Sequence[Vector]:
+        rows = [self.row((*z, F(0))) for z in product(*self.ends[:-1])]
+        return [tuple(w * z for z in row) for w in (-1, 1) for row in rows]
 
 
 # --- Delta ---------------------------------------------------------------------------------------
