@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import kng
-from kng.bases import Uniform
+from kng.bases import HeavyTailed, Uniform
 from kng.core.errors import IncompatibleParts
 from kng.core.regions import Region
 from kng.domains import Box, L1Ball, Whole
@@ -265,6 +265,17 @@ def test_a_loss_of_ones_own_is_never_called_exact():
     assert "callers-parts" in release.assumptions
     assert "the caller's own loss, norm or domain" in repr(release)
     assert ours.release([4, 5, 6] * 40, **LINE).guarantee == "exact"
+
+
+def test_a_base_measure_is_not_ignored():
+    ball = L1Ball(4, base=HeavyTailed())
+    for made in (
+        kng.ObjectivePerturbation(Linear(Squared()), domain=ball),
+        kng.KNG(Linear(Squared()), domain=ball),
+        kng.Exponential(Linear(Squared()), domain=ball),
+    ):
+        with pytest.raises(IncompatibleParts, match="HeavyTailed"):
+            made.plan(**PLANE)
 
 
 def test_what_is_missing_in_a_part_is_named_when_it_is_given():

@@ -10,10 +10,10 @@ import pytest
 
 import kng
 from kng.domains import Box, L1Ball, Whole
-from kng.losses import Distance, Huber, Linear, Location, Pinball, Squared
+from kng.losses import Distance, Expectile, Huber, Linear, Location, Pinball, Squared
 from kng.norms import L1, L2, LInf
 
-POINTWISE = [Squared(), Pinball(0.3), Huber(1)]
+POINTWISE = [Squared(), Pinball(0.3), Huber(1), Expectile(0.3)]
 PLACES = np.column_stack([np.linspace(3, 7, 80) ** 1, np.linspace(7, 3, 80)])
 X = np.linspace(-1, 1, 60)[:, None]
 Y = 0.5 + X[:, 0] + np.tile([-0.1, 0.1], 30)
@@ -142,11 +142,11 @@ def test_a_density_of_two_coordinates_is_that_of_its_draws():
     made = kng.KNG(Location(Squared()), norm="l1", domain=Box(0, 3))
     data, options = [[1, 2], [2, 2], [3, 0]], {"bounds": ([0, 0], [3, 3]), "granularity": 1}
     found = made.density(data, **options, epsilon=2, grid=4, public=True)
-    drawn = [made.release(data, **options, epsilon=2, random_state=s).value for s in range(300)]
+    drawn = [made.release(data, **options, epsilon=2, random_state=s).value for s in range(150)]
     counts = {tuple(p): 0 for p in found.points.tolist()}
     for value in drawn:
         counts[tuple(value.tolist())] += 1
-    expected = 300 * found.mass
+    expected = 150 * found.mass
     chi = sum((c - e) ** 2 / e for c, e in zip(counts.values(), expected, strict=True))
     assert chi < 45  # 15 degrees of freedom: p < 1e-4
 
