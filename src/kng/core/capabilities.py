@@ -3,8 +3,11 @@
 sum        the estimate is a public function of a sum of records
 line       one coordinate, and the score falls to its least value and then rises
 affine     the gradient is A theta - b
+quadratic  the value is theta'A theta / 2 - b'theta, up to a constant
 smooth     convex, quadratic in pieces, a continuous gradient
 enclosed   the score can be bounded over boxes of theta
+covered    enclosed, by compiled boxes of its own: `kng.core.boxes.covering`
+space      theta may be any real vector, not only a lattice point
 score      nothing more; every field has it
 """
 

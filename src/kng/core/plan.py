@@ -1,4 +1,4 @@
-"""What will be drawn, fixed before the charge. The only place where epsilon becomes a rate.
+"""What will be drawn, fixed before the charge; where epsilon becomes the rate of a density.
 
     DensityPlan   p(theta) proportional to exp( -(epsilon / 2) * score(theta) / Delta(theta) )
     NoisePlan     sum + u,  u with density proportional to exp( -epsilon * ||u||_K / Delta )

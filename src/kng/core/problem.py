@@ -19,7 +19,7 @@ class Problem:
     """One estimation problem; public through and through.
 
     ``answers`` is the lattice that the released value lives on, ``grid`` says where its points
-    stand in the units of theta. A norm is None where nothing is measured in one.
+    stand in the units of theta.
     """
 
     loss: Loss
