@@ -25,10 +25,10 @@ from kng.core.bits import SeededBits
 from kng.core.errors import IncompatibleParts
 from kng.core.plan import DensityPlan
 from kng.core.quadratic import AffineGradient
+from kng.corridor import certified
 from kng.mechanisms import KNG
 from kng.norms import L2
 from kng.samplers.real import affine, gaussian
-from kng.samplers.real.affine import Affine
 from kng.samplers.real.envelopes.gaussian_at_edge import Anchor, GaussianAtEdge
 from kng.samplers.real.envelopes.linear_programs import Guess, Sup, guesses
 from kng.samplers.real.envelopes.sup_at_edge import SupAtEdge
@@ -381,4 +381,4 @@ def test_no_matrix_is_too_near_singular(mechanism, shrink, d):
 def test_other_norms_are_refused_on_a_ball():
     posed = problem(2, 10, Fraction(1), L2())
     with pytest.raises(IncompatibleParts, match="sup norm"):
-        Affine().certify(KNG().plan(posed, Fraction(1)))
+        certified(KNG().plan(posed, Fraction(1)), "affine")

@@ -71,7 +71,7 @@ def test_the_series_stays_within_its_bound(t: float) -> None:
 
 def test_the_series_comes_close_to_its_bound_and_fewer_terms_would_not_do(monkeypatch) -> None:
     assert max(error(0.25 - k / 10**6) for k in range(2000)) > 2.0**-48
-    monkeypatch.setattr("kng.core.enclosures._SHARES", tuple(1 / k for k in range(9, 0, -1)))
+    monkeypatch.setattr("kng.samplers.exact.coins._SHARES", tuple(1 / k for k in range(9, 0, -1)))
     assert error(0.25) > MARGIN
 
 
