@@ -102,11 +102,7 @@ class Cell:
         found = moves(row.plain, thetas, unit.relation, unit.absent)
         if not wide and not row.boxed:
             return found
-        boxes = [box_of(piece) for piece in found]
-        if wide and row.boxed and row.dim == 1 and unit.relation == "replace-one":
-            # In one coordinate 2 (1 + B) is more than one record can do; it is what is stated.
-            boxes[0] = [(-2 * (1 + RADIUS),), (2 * (1 + RADIUS),)]
-        return boxes
+        return [box_of(piece) for piece in found]
 
     @cached_property
     def length(self) -> Plain:
@@ -132,7 +128,7 @@ class Cell:
         scores = [plain.score(theta, x) for x in dataset]
         total = [sum(column, F(0)) for column in zip(*scores, strict=True)] or [F(0)] * self.row.dim
         here = sum(x == theta for x in dataset)
-        if self.row.subgradients and self.norm == "l2":
+        if self.row.subgradients and self.norm == "l2" and self.row.dim > 1:
             return max(length(total) - here, F(0))
         if self.row.ranks and length((F(1),)) == 1 and self.domain != "uncrossed":
             # Ranks, where they are read, weigh the distance to all subgradients.

@@ -6,10 +6,31 @@ import pytest
 from product.chosen import ON_LATTICES
 from product.losses import MARGIN, worst_of
 
+# What one record does to the exponent at least, in parts of epsilon / 2, on the widest box and in
+# every norm: 1 where two records attain Delta. Two records are too few for some norms, log-odds of
+# small effects stay away from their ends, and values of two records from the largest one.
+ATTAINED = 0.99
+FLOORS = {
+    "location pinball d2": 0.74,
+    "distance d2": 0.85,
+    "linear pinball d2": 0.66,
+    "linear pinball +1": 0.66,
+    "linear expectile d2": 0.81,
+    "linear logistic d2": 0.49,
+    "linear logistic +1": 0.49,
+}
+VALUES = 0.66
+# The loss itself, in parts of epsilon, needs records enough to move the normaliser as well.
+LOSS = 0.19
+
 
 @pytest.mark.parametrize("cell", ON_LATTICES, ids=str)
 def test_the_loss_is_at_most_epsilon_and_delta_is_no_larger_than_it_must_be(cell):
-    for n in (1, 2):
-        worst = worst_of(cell, n)
-        assert worst.loss <= 1 + MARGIN
-        assert worst.move <= 1 + MARGIN
+    found = [worst_of(cell, n) for n in (1, 2)]
+    loss, move = max(w.loss for w in found), max(w.move for w in found)
+    assert loss <= 1 + MARGIN
+    assert move <= 1 + MARGIN
+    if cell.domain == "box beyond":
+        assert loss >= LOSS
+        floor = VALUES if cell.mechanism == "exponential" else FLOORS.get(cell.loss, ATTAINED)
+        assert move >= floor
