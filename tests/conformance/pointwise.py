@@ -74,7 +74,8 @@ def the_program_is_the_function_rounded_towards_0_within_its_public_range(case: 
         assert public.low <= true_rho <= public.high
         here = function.rho(Interval.at(at), Interval.at(response))
         assert here.low <= true_rho <= here.high
-        assert here.high - here.low <= (0 if function.residual else Fraction(1, 2**63))
+        # an irrational rho is enclosed
+        assert here.high - here.low <= Fraction(1, 2**63)
         point = function.psi(Interval.at(at), Interval.at(response))
         assert point.low <= true_psi <= point.high
 
@@ -97,12 +98,31 @@ def psi_does_not_fall_and_places_do_not_matter(case: Case) -> None:
     eta, y = numbers(rng, reach, 301), numbers(rng, reach, 301)
     step = np.minimum(eta + np.abs(numbers(rng, reach, 301)), float(reach))
     assert (stepped.psi(eta, y) <= stepped.psi(np.maximum(eta, step), y)).all()
+    for response in numbers(rng, reach, 4):
+        edge = _edge(stepped, float(response), reach, rng)
+        near = np.clip(np.arange(edge - 5000, edge + 5000), -reach, reach).astype(float)
+        beside = stepped.psi(near, np.full(len(near), response))
+        assert (np.diff(beside) >= 0).all(), f"psi falls near eta = {edge}, y = {int(response)}"
     for program in (stepped.psi, stepped.rho):
         together = program(eta, y)
         alone = [program(eta[i : i + 1], y[i : i + 1])[0] for i in range(len(eta))]
         turned = program(eta[::-1], y[::-1])[::-1]
         assert (together == alone).all()
         assert (together == turned).all()
+
+
+def _edge(stepped: Stepped, y: float, reach: int, rng: np.random.Generator) -> int:
+    """Return a prediction at which psi takes a step, where a rounding would make it fall."""
+
+    def psi(eta: int) -> float:
+        return float(stepped.psi(np.array([float(eta)]), np.array([y]))[0])
+
+    low, high = -reach, reach
+    goal = rng.uniform(psi(low), psi(high))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if psi(middle) > goal else (middle, high)
+    return high
 
 
 def lines_hold_at_ends_kinks_and_between(case: Case) -> None:

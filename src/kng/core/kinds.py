@@ -32,5 +32,6 @@ def require(part: object, kind: str, names: Sequence[str]) -> None:
     if missing:
         raise SpecTypeError(
             f"{part if isinstance(part, str | int | float) else type(part).__name__} is no {kind}: "
-            f"it has no {', '.join(missing)}. {_REMEDY.get(kind, '')}".rstrip()
+            f"it has no {', '.join(missing[:3])}{', ...' * (len(missing) > 3)}. "
+            f"{_REMEDY.get(kind, '')}".rstrip()
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kng.core.errors import SpecTypeError
 from kng.core.kinds import members, require
-from kng.core.parts import Loss, Norm
+from kng.core.parts import Loss, Norm, described
 from kng.core.privacy import PrivacyUnit
 from kng.estimators.request import named_norm
 from kng.losses.pointwise.function import Pointwise
@@ -15,6 +16,12 @@ from kng.norms.shaped import norm_of_shape
 
 def loss_part(loss: Any) -> None:
     """Refuse what cannot be a loss: it is put over records, and then answers for itself."""
+    if not isinstance(loss, type) and hasattr(loss, "stepped") and not hasattr(loss, "over"):
+        name = described(loss)
+        raise SpecTypeError(
+            f"{name} is a function of a prediction and a response; put it into a model, as in "
+            f"kng.losses.Location({name}) or kng.losses.Linear({name})."
+        )
     require(loss, "loss", ("over", *members(Loss)))
     if hasattr(type(loss), "pointwise"):
         require(loss.pointwise, "function", members(Pointwise))

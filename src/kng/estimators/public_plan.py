@@ -18,7 +18,7 @@ from kng.core.privacy import Assumption, Guarantee
 from kng.core.regions import Region, Theta
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Planned:
     """A plan made from public facts alone.
 
@@ -34,6 +34,14 @@ class Planned:
     _plan: DensityPlan | NoisePlan | PerturbedPlan
     _factor: Fraction
     predicted_error: Any
+
+    def __repr__(self) -> str:
+        law = self.law
+        delta = "depends on theta" if law.delta is None else f"{float(Fraction(law.delta)):.4g}"
+        return (
+            f"Planned({law.mechanism} of {law.loss}, norm {law.norm}, domain {law.domain}: epsilon "
+            f"{self.epsilon:g}, Delta {delta}, {self.guarantee.value} by {self.sampler})"
+        )
 
     @property
     def epsilon(self) -> float:

@@ -29,6 +29,7 @@ from kng.losses.kernels.linear_rows import ENDS, WHOLE, LinearRows
 from kng.losses.linear_encoding import Range, linear_design, linear_jitter, linear_lattice
 from kng.losses.linear_spread import LinearSpread
 from kng.losses.pointwise.function import Interval, Pointwise, Stepped
+from kng.losses.pointwise.steps import exactly_stepped
 from kng.losses.reading import ReadPlan, Weighs
 
 if TYPE_CHECKING:
@@ -227,9 +228,8 @@ class Linear:
                 "coefficients and responses reach beyond. Use a larger step of the coefficients."
             )
         unit = rows.unit * self._scale
-        return self.pointwise.stepped(
-            unit, Interval(-most * unit, most * unit), Interval(low * unit, high * unit)
-        )
+        eta, y = Interval(-most * unit, most * unit), Interval(low * unit, high * unit)
+        return exactly_stepped(self.pointwise, unit, eta, y)
 
     @property
     def described(self) -> str:

@@ -22,6 +22,7 @@ from kng.losses.accelerators import accelerator_of
 from kng.losses.fields.location_field import read_location
 from kng.losses.location_sum import LocationSum
 from kng.losses.pointwise.function import Interval, Pointwise, Stepped
+from kng.losses.pointwise.steps import exactly_stepped
 from kng.losses.reading import ReadPlan
 
 if TYPE_CHECKING:
@@ -212,11 +213,12 @@ class Location:
     def stepped(self, region: Region) -> tuple[Stepped, ...]:
         """Return the function of each column on whole numbers, counted from the records' origin."""
         grid = self.grid
+        columns = zip(grid.step, grid.origin, self._etas(region), self._responses, strict=True)
         return tuple(
-            self.pointwise.stepped(step, eta.minus(Interval.at(o)), y.minus(Interval.at(o)))
-            for step, o, eta, y in zip(
-                grid.step, grid.origin, self._etas(region), self._responses, strict=True
+            exactly_stepped(
+                self.pointwise, step, eta.minus(Interval.at(o)), y.minus(Interval.at(o))
             )
+            for step, o, eta, y in columns
         )
 
     def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
@@ -229,9 +231,14 @@ class Location:
         return read_location(source, asked) if found is None else found.read(source, asked)
 
     def reader(self, plan: DensityPlan) -> Reader:
-        """Return the accelerator that serves a plan, or the generic way."""
+        """Return the accelerator that serves a plan, or the generic way, if it stays exact."""
         found = accelerator_of([plan])
-        return read_location if found is None else found.read
+        if found is not None:
+            return found.read
+        self.stepped(
+            plan.grid.region(plan.domain.first, plan.domain.last)
+        )  # refuses here, or never
+        return read_location
 
     @property
     def _endless(self) -> str:

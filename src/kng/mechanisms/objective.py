@@ -112,7 +112,12 @@ class Perturbation:
         """Ask the parts, or refuse what cannot be perturbed."""
         loss, norm, domain, unit = problem.loss, problem.norm, problem.domain, problem.unit
         curvature = loss.curvature() if isinstance(loss, SmoothLoss) else None
-        if not isinstance(loss, SmoothLoss) or curvature is None:
+        if not isinstance(loss, SmoothLoss):
+            raise IncompatibleParts(
+                f"Objective perturbation is for linear models; {described(loss)} is none. Use KNG, "
+                "or losses.Linear."
+            )
+        if curvature is None:
             raise IncompatibleParts(
                 "Objective perturbation needs the true gradient of a loss with a bounded "
                 f"curvature; that of {described(loss)} is rounded or jumps. Use KNG."

@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.core.errors import IncompatibleParts
-from kng.losses.pointwise.function import Interval
+from kng.core.errors import IncompatibleParts, SpecTypeError
+from kng.losses.pointwise.function import Interval, Pointwise, Stepped
 
 Array = NDArray[np.float64]
 
@@ -24,6 +24,19 @@ RHO = 2**41
 WHOLE = 2**52
 # Dekker's constant, which cuts a float64 into halves of 26 bits.
 _SPLIT = 2.0**27 + 1
+
+
+def exactly_stepped(pointwise: Pointwise, unit: Fraction, eta: Interval, y: Interval) -> Stepped:
+    """Return the function in whole numbers, or refuse one whose steps are no fractions."""
+    stepped = pointwise.stepped(unit, eta, y)
+    for name in ("psi_step", "rho_step"):
+        step = getattr(stepped, name)
+        if not isinstance(step, int | Fraction) or step <= 0:
+            raise SpecTypeError(
+                f"{type(pointwise).__name__}: {name} must be a Fraction above 0, got {step!r}. "
+                "Read its parameters by kng.core.exact.exact."
+            )
+    return stepped
 
 
 def largest_residual(unit: Fraction, eta: Interval, y: Interval) -> int:
