@@ -81,8 +81,14 @@ def the_program_is_the_function_rounded_towards_0_within_its_public_range(case: 
 
 
 def apart_holds_all_differences_and_squared_attains_it(case: Case) -> None:
-    """Two responses at one eta."""
-    function, truth, unit, reach, *_, rng = case
+    """Two responses at one eta, by the formula and as computed, near each other and far away."""
+    function, truth, unit, reach, _, stepped, rng = case
+    for _ in range(60):
+        at, one, other = numbers(rng, reach, 3)
+        other = rng.choice([other, min(one + 1, reach)])
+        found = int(np.ptp(stepped.psi(np.array([at]), np.array([one, other])))) * stepped.psi_step
+        between = Interval(*sorted(int(v) * unit for v in (one, other)))
+        assert found <= function.apart(Interval.at(int(at) * unit), between).high
     eta, low, high = (int(v) * unit for v in np.sort(numbers(rng, reach, 3)))
     y = Interval(low, high)
     apart = function.apart(Interval.at(eta), y)

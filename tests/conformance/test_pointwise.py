@@ -11,6 +11,7 @@ from conformance.pointwise import CHECKS, SIZES, case_of
 from flint import arb
 
 from kng.core.enclosures import ball, floor_ceil, precision
+from kng.core.errors import IncompatibleParts
 from kng.losses.pointwise.expectile import Expectile
 from kng.losses.pointwise.function import Interval, Pointwise
 from kng.losses.pointwise.huber import Huber
@@ -32,6 +33,9 @@ FUNCTIONS: dict[str, Pointwise] = {
     "tilted": Expectile("0.12345678901234567"),
     "logistic": Logistic(),
 }
+
+# Weights times residuals are whole numbers up to 2**52.
+NO_ROOM = {("expectile", 2**51), ("tilted", 2**44), ("tilted", 2**51)}
 
 
 def truth(function: Pointwise, eta: Fraction, y: Fraction) -> tuple[Fraction, Fraction]:
@@ -68,6 +72,10 @@ def logistic(margin: Fraction, sign: int) -> tuple[Fraction, Fraction]:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_functions_keep_their_promises(check, name, size):
     function = FUNCTIONS[name]
+    if (name, size[1]) in NO_ROOM:
+        with pytest.raises(IncompatibleParts, match="too few steps"):
+            case_of(function, partial(truth, function), *size)
+        return
     check(case_of(function, partial(truth, function), *size))
 
 

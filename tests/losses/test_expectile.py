@@ -10,12 +10,14 @@ from losses.small_problems import UNITS, Lined, Located, drawn, law_of, plan_of,
 from samplers.laws import ALARM, p_value
 from scipy.stats import expectile
 
+import kng
 from kng.core.design import design_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.privacy import Guarantee
 from kng.core.problem import Problem
-from kng.domains import L1Ball
-from kng.losses import Expectile, Linear, Squared
+from kng.data import open_source
+from kng.domains import Box, L1Ball
+from kng.losses import Expectile, Linear, Location, Squared
 from kng.losses.linear_encoding import linear_lattice
 from kng.mechanisms import ObjectivePerturbation
 from kng.norms import L2
@@ -119,6 +121,26 @@ def test_weights_with_many_digits_keep_a_fine_lattice():
     design = Lined(Expectile(TAU)).design
     plain = linear_lattice(Expectile("0.123456789"), design_of(design.records, True), F(8))
     assert plain.step[0] <= F(1, 2**16)
+
+
+@pytest.mark.parametrize("tau", ["1048575/1048576", "0.12345", "0.9"])
+def test_far_from_the_records_one_of_them_moves_no_score_by_more_than_delta(tau):
+    """One step of a psi that is truncated was up to 2**15 Delta there."""
+    far = 2**31
+    made = kng.KNG(Location(Expectile(tau)), domain=Box(far, far + 200))
+    plan, shares = made.plan(bounds=(0, 1), epsilon=1, granularity=1, n=2)._plan, []
+    for last in (0, 1):
+        source = open_source([0, last], plan.problem.records)
+        (field,) = plan.read(source, [plan])
+        shares.append([plan.exponent((far + k,), field.score((far + k,))) for k in range(201)])
+    assert max(abs(a - b) for a, b in zip(*shares, strict=True)) == F(1, 2)
+
+
+def test_where_whole_numbers_have_no_room_it_is_refused_before_the_charge():
+    for far, tau in ((2**48, "1048575/1048576"), (2**49, 0.9)):
+        made = kng.KNG(Location(Expectile(tau)), domain=Box(far, far + 200))
+        with pytest.raises(IncompatibleParts, match="larger granularity"):
+            made.plan(bounds=(0, 1), epsilon=1, granularity=1)
 
 
 def test_what_is_no_expectile_or_has_no_pieces_is_refused():

@@ -37,7 +37,7 @@ _FINE, _FINEST = 2**31, Fraction(1, 2**33)
 _ROOM, _STEP = 2**34, Fraction(1, 2**26)
 # Up to so many times a residual psi of two lines stays exact there; steps are not made coarser for
 # more.
-_TIMES = 2**10
+_TIMES = 2**13
 # Responses are shifted at random by up to 2**-13 of their range, so that heaps can be split.
 JITTER = Fraction(2, 2**12)
 _NONE, _ONE = Fraction(0), Fraction(1)

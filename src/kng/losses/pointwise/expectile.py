@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.core.errors import SpecError
-from kng.core.exact import exact
+from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.exact import exact, show
 from kng.losses.pointwise.chords import convex
 from kng.losses.pointwise.function import Chords, Interval
 from kng.losses.pointwise.steps import PSI, WHOLE, floor_product, largest_residual, shift_of
 
 Array = NDArray[np.float64]
 
+# Steps that the smaller weight has at least, where tau has to be rounded: 2**-8 of it.
+_FEWEST = 2**8
 # More than the roundings of an interval's ends and of its chord.
 _ROUNDING = 2.0**-48
-# What a rounded psi costs rho, beside its own rounding, is below this many steps.
-_FUZZ = 2.0**-10
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -107,58 +107,57 @@ class Expectile:
         return Interval(least, max(ends) if len(ends) == 2 else None)
 
     def stepped(self, unit: Fraction, eta: Interval, y: Interval) -> ExpectileSteps:
-        """Return the function in q-ths if tau = p / q, with 2**-24 for larger q."""
-        steps = self.tau.denominator if self.tau.denominator <= PSI else PSI
-        below, above = int(self.tau * steps), int((1 - self.tau) * steps)
+        """Return the function in q-ths if tau = p / q, in fewer steps where q has no room.
+
+        Weights are rounded down and psi is not rounded at all: two psi of one eta would otherwise
+        lie up to a step farther apart than `apart` says, and far away from records that is little.
+        """
         reach = largest_residual(unit, eta, y)
+        room, steps = min(PSI, WHOLE // max(reach, 1)), self.tau.denominator
+        if max(self.tau, 1 - self.tau) * steps > room:
+            steps = room
+            if min(self.tau, 1 - self.tau) * steps < _FEWEST:
+                raise IncompatibleParts(
+                    f"An expectile of {show(self.tau)} is summed exactly in too few steps where "
+                    "records and domain reach so far. Use fewer digits, a larger granularity, or a "
+                    "smaller domain."
+                )
+        below, above = int(self.tau * steps), int((1 - self.tau) * steps)
         most = reach * max(below, above)
-        psi_shift = max(0, (-(-most // WHOLE) - 1).bit_length())
-        rho_shift = shift_of(-(-most * reach // 2**psi_shift))
-        return ExpectileSteps(unit, steps, below, above, psi_shift, rho_shift)
+        return ExpectileSteps(unit, steps, below, above, shift_of(most * reach))
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectileSteps:
-    """psi is so many times the residual: ``below`` if it is negative, else ``above``.
-
-    It is exact while that stays below 2**52; beyond, it is truncated to 2**psi_shift of them.
-    """
+    """psi is so many times the residual, exactly: ``below`` if it is negative, else ``above``."""
 
     unit: Fraction
     steps: int
     below: int
     above: int
-    psi_shift: int
-    rho_shift: int
+    shift: int
 
     @property
     def psi_step(self) -> Fraction:
-        """One q-th of the unit; coarser where there would be more than 2**52 of them."""
-        return self.unit * Fraction(2**self.psi_shift, self.steps)
+        """One step of the weights times the unit."""
+        return self.unit / self.steps
 
     @property
     def rho_step(self) -> Fraction:
         """Half of that times the unit; coarser where there would be more than `steps.RHO`."""
-        return self.psi_step * self.unit * Fraction(2**self.rho_shift, 2)
+        return self.psi_step * self.unit * Fraction(2**self.shift, 2)
 
     def psi(self, eta: Array, y: Array) -> Array:
-        """Return the weighted residual, truncated exactly."""
-        residual = eta - y
-        return np.asarray(np.copysign(self._size(residual), residual))
-
-    def _size(self, residual: Array) -> Array:
-        weight = np.where(residual < 0, float(self.below), float(self.above))
-        return floor_product(np.abs(residual), weight, self.psi_shift)
+        """Return the weighted residual, a whole number of at most 2**52."""
+        return self._line(eta - y)
 
     def rho(self, eta: Array, y: Array) -> Array:
-        """Return |psi| times the residual, rounded down exactly."""
+        """Return psi times the residual, rounded down exactly."""
         residual = eta - y
-        return floor_product(np.abs(residual), self._size(residual), self.rho_shift)
+        return floor_product(residual, self._line(residual), self.shift)
 
     def _line(self, residual: Array) -> Array:
-        """Return psi before it is truncated."""
-        weight = np.where(residual < 0, self.below, self.above) * 2.0**-self.psi_shift
-        return np.asarray(weight * residual)
+        return np.asarray(np.where(residual < 0, self.below, self.above) * residual)
 
     def psi_chords(self, low: Array, high: Array, y: Array) -> Chords:
         """Return chords, moved to the middle of what they miss at 0, where the two lines meet."""
@@ -166,21 +165,21 @@ class ExpectileSteps:
         least, most = self._line(begin), self._line(end)
         wide = np.where(single, 1.0, end - begin)
         across = (begin < 0) & (end > 0)
-        side = np.where(end <= 0, self.below, self.above) * 2.0**-self.psi_shift
+        side = np.where(end <= 0, float(self.below), float(self.above))
         slope = np.where(across, (most - least) / wide, side)
         gap = np.where(across, slope * begin - least, 0.0)  # psi = 0 less the chord there
-        doubt = _ROUNDING * max(self.below, self.above) * 2.0**-self.psi_shift
+        doubt = _ROUNDING * max(self.below, self.above)
         miss = np.abs(gap) / 2 + doubt * (np.abs(low) + np.abs(high) + np.abs(y))
         return Chords(
             slope,
             np.where(single, self.psi(low, y), (least + most + gap) / 2),
-            np.where(single, 0.0, miss + bool(self.psi_shift)),
+            np.where(single, 0.0, miss),
         )
 
     def rho_chords(self, low: Array, high: Array, y: Array) -> Chords:
         """Return chords of two parabolas that meet at 0."""
-        scale = 2.0**-self.rho_shift
-        bend = 2 * max(self.below, self.above) * 2.0**-self.psi_shift * scale
+        scale = 2.0**-self.shift
+        bend = 2 * max(self.below, self.above) * scale
 
         def value(eta: Array, response: Array) -> Array:
             residual = eta - response
@@ -189,5 +188,4 @@ class ExpectileSteps:
         def derivative(eta: Array, response: Array) -> Array:
             return np.asarray(self._line(eta - response) * (2 * scale))
 
-        found = convex(self.rho, value, derivative, bend, low, high, y)
-        return replace(found, miss=found.miss + np.where(low == high, 0.0, _FUZZ))
+        return convex(self.rho, value, derivative, bend, low, high, y)

@@ -134,7 +134,11 @@ class Stepped(Protocol):
         ...
 
     def psi(self, eta: Array, y: Array) -> Array:
-        """Return psi in whole steps, truncated towards 0; it does not fall as eta grows."""
+        """Return psi in whole steps, never farther from 0; it does not fall as eta grows.
+
+        Two of them at one eta lie no farther apart than `Pointwise.apart` says. Truncation alone
+        does not keep that: it can take a step from the smaller one and nothing from the larger.
+        """
         ...
 
     def rho(self, eta: Array, y: Array) -> Array:
