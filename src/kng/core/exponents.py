@@ -6,6 +6,7 @@ so no privacy rests on them, but that they hold.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 # Rates are rounded outwards by this.
 _OUTWARDS = 2.0**-48
+_LEAST, _LARGEST = 2.0**-1000, float(np.finfo(np.float64).max)
 
 
 def exponent_bounds(
@@ -38,13 +40,21 @@ def exponent_bounds(
 def _rates(plan: DensityPlan, first: Array, last: Array) -> tuple[Array | float, Array | float]:
     """Return bounds on epsilon / (2 Delta) over each box."""
     if plan.steady is not None:
-        rate = float(plan.rate / plan.steady)
-        return rate * (1 - _OUTWARDS), rate * (1 + _OUTWARDS)
+        slowest, fastest = _floats(plan.rate / plan.steady)
+        return slowest * (1 - _OUTWARDS), fastest * (1 + _OUTWARDS)
     slow, fast = np.empty(len(first)), np.empty(len(first))
     for i, (a, b) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
         ends = tuple(int(v) for v in a), tuple(int(v) for v in b)
         region = plan.problem.grid.region(*ends)
         least = plan.delta.under(region)
-        slow[i] = float(plan.rate / plan.delta.over(region))
-        fast[i] = float(plan.rate / least) if least > 0 else np.inf
+        slow[i], _ = _floats(plan.rate / plan.delta.over(region))
+        fast[i] = _floats(plan.rate / least)[1] if least > 0 else np.inf
     return slow * (1 - _OUTWARDS), fast * (1 + _OUTWARDS)
+
+
+def _floats(number: Fraction) -> tuple[float, float]:
+    """Return float64 near a number above 0; below and above it where it has left float64."""
+    try:
+        return float(number), max(float(number), _LEAST)
+    except OverflowError:
+        return _LARGEST, np.inf

@@ -35,3 +35,27 @@ def require(part: object, kind: str, names: Sequence[str]) -> None:
             f"it has no {', '.join(missing[:3])}{', ...' * (len(missing) > 3)}. "
             f"{_REMEDY.get(kind, '')}".rstrip()
         )
+    _refuse_changed(type(part), kind, names)
+
+
+def _refuse_changed(own: type, kind: str, names: Sequence[str]) -> None:
+    """Refuse a caller's class that takes most of a part of ours and changes some of it.
+
+    What it inherits, its shape, its noise or how it is read, would speak of another part than what
+    it changes: Delta would be of the one and the draw of the other.
+    """
+    line = own.__mro__
+    ours = [c for c in line if _is_ours(c) and not getattr(c, "_is_protocol", False)]
+    if _is_ours(own) or not ours:
+        return
+    above = line[: line.index(ours[0])]
+    changed = [n for n in names if any(n in vars(c) for c in above) and hasattr(ours[0], n)]
+    if changed:
+        raise SpecTypeError(
+            f"{own.__name__} changes {', '.join(changed)} of {ours[0].__name__} and inherits the "
+            f"rest, which then speaks of another {kind}. Write a class that inherits nothing."
+        )
+
+
+def _is_ours(own: type) -> bool:
+    return own.__module__.split(".")[0] == "kng"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
-from typing import ClassVar, Literal, NoReturn
+from typing import Literal, NoReturn
 
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.parts import Array, Base, Mask, Point
@@ -36,7 +36,10 @@ class Uncrossed:
     than: int
     other: Theta | None = None
 
-    waits: ClassVar[bool] = True
+    @property
+    def waits(self) -> bool:
+        """Whether the other plane is still to be drawn."""
+        return self.other is None
 
     @property
     def described(self) -> str:

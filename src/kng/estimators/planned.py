@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
+from kng.core.parts import Standing
 from kng.core.problem import Problem
 from kng.corridor import certified
 from kng.samplers.registry import Plan
@@ -28,11 +29,9 @@ class Weighing(Protocol[P_co]):
 def planned(weigh: Weighing[P_co], problem: Problem, epsilon: Fraction, sampler: str) -> P_co:
     """Plan and certify; the same public facts have the same plan, made once.
 
-    Parts of the caller's that cannot be hashed are planned each time.
+    Parts of the caller's are planned each time: two of them may be equal and not the same.
     """
-    try:
-        hash((weigh, problem, sampler))
-    except TypeError:
+    if problem.standing is not Standing.PROVED:
         return certified(weigh.plan(problem, epsilon), sampler)
     plan: P_co = _remembered(weigh, problem, epsilon, sampler)
     return plan

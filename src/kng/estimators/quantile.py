@@ -33,6 +33,9 @@ from kng.norms import LInf
 _MEDIAN = Location(Pinball(Fraction(1, 2)))
 _NAMES = ("auto", "kng", "exponential")
 
+# What a cache may know by its value and its type.
+_SIMPLE = (int, float, str, Fraction, type(None))
+
 
 def quantile(
     data: Any,
@@ -185,9 +188,10 @@ class _Parts:
 
 def _parts(*stated: Any) -> _Parts:
     """Read what is asked for; the same words are read once."""
-    try:
-        hash(stated)
-    except TypeError:  # lists and arrays of bounds
+    bounds, *others = stated
+    # A cache tells 0.1 from np.float32(0.1) by their types, and looks at none inside a tuple.
+    plain = type(bounds) is tuple and {type(end) for end in bounds} <= {int, float}
+    if not plain or not all(isinstance(v, _SIMPLE) for v in others):
         return _read_parts.__wrapped__(*stated)
     return _read_parts(*stated)
 

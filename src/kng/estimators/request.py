@@ -137,6 +137,11 @@ def domain_part(domain: Any) -> None:
     """Refuse what cannot be a domain, its base measure included."""
     require(domain, "domain", members(Domain))
     require(domain.base, "base", members(Base))
+    if domain.waits:
+        raise IncompatibleParts(
+            f"{described(domain)} depends on a point of the same release that is drawn before, and "
+            "here there is none. Use its box, or state the other plane."
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,12 @@ from kng.core.quadratic import Matrix
 from kng.core.records import Source
 from kng.core.regions import Grid, Region
 from kng.core.shapes import BoxShape, Shape, with_intercept
-from kng.losses.accelerators import accelerator_of, load_plane_covers, load_smooth_covers
+from kng.losses.accelerators import (
+    accelerator_of,
+    has_pieces,
+    load_plane_covers,
+    load_smooth_covers,
+)
 from kng.losses.fields.linear_field import read_linear
 from kng.losses.fields.piecewise_field import read_pieces
 from kng.losses.fields.quadratic_field import QuadraticField
@@ -288,7 +293,8 @@ class Linear:
         None where psi jumps, or where the quadratic pieces of the loss cannot be read.
         """
         steepest = self.pointwise.curvature
-        pieces = self.proportion is not None or self.pointwise.scale == self.design.half_y
+        huber = has_pieces(self.pointwise) and self.pointwise.scale == self.design.half_y
+        pieces = self.proportion is not None or huber
         return self.dim * steepest * self._scale if steepest is not None and pieces else None
 
     def typical_size(self, length: Fraction | None) -> Fraction:

@@ -97,8 +97,11 @@ class Target:
 
     @property
     def home(self) -> Vector:
-        """Zero."""
-        return np.zeros(len(self.low))
+        """Zero, or a point that a bounded domain without it knows to be inside."""
+        zero, plan = np.zeros(len(self.low)), self.plan
+        if plan.problem.domain.contains([Fraction(0)] * len(zero)):
+            return zero
+        return np.array([float(v) for v in plan.grid.theta(plan.domain.home())])
 
     def log_density(self, theta: Vector) -> float:
         """Return the log density at one point."""

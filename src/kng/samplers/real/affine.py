@@ -61,7 +61,7 @@ class Affine:
         if not isinstance(norm, RealNorm) or not known:
             # Its proposals take coordinates apart, so weights and other balls are out.
             return f"The affine sampler cannot draw from the norm {described(norm)}."
-        if isinstance(domain, BallDomain) and not isinstance(domain.base, TailedBase):
+        if isinstance(domain, BallDomain) and not domain.base.finite:
             if norm.shape == BoxShape():
                 return None
             return (

@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from kng.core.bits import Bits
-from kng.core.capabilities import AffineField, BallDomain, TailedBase
+from kng.core.capabilities import AffineField, BallDomain
 from kng.core.certificate import Certificate
 from kng.core.parts import Point, described
 from kng.core.plan import DensityPlan
@@ -48,7 +48,7 @@ class Gaussian:
     def refusal(self, plan: DensityPlan) -> str | None:
         """Refuse domains other than a ball."""
         domain = plan.problem.domain
-        if isinstance(domain, BallDomain) and not isinstance(domain.base, TailedBase):
+        if isinstance(domain, BallDomain) and not domain.base.finite:
             return None
         return f"The gaussian sampler draws from an L1Ball, not from {described(domain)}."
 
