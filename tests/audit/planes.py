@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
+from unittest.mock import patch
 
 import pytest
 from audit.oracle import (
@@ -44,6 +45,7 @@ from kng.core.problem import Problem
 from kng.core.regions import Region
 from kng.corridor import certified
 from kng.domains import Box
+from kng.estimators import quantile_regression
 from kng.estimators.planned import _remembered as remembered
 from kng.estimators.public_facts import Columns
 from kng.losses import Huber, Linear
@@ -57,6 +59,11 @@ def tiny(design: Design, bound: Fraction, reach: int) -> Lattice:
     """Return coefficients -bound, ..., bound with ``reach`` points on each side of 0."""
     d = design.dim
     return Lattice((-bound,) * d, (bound / reach,) * d, (2 * reach,) * d)
+
+
+def _on(lattice: Lattice) -> Any:
+    """Return what puts a linear model onto a lattice of the audit's choice, and all of it."""
+    return lambda loss, design, *_: (loss.over(design, lattice), Box.of(lattice), lattice)
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,8 @@ class Plane:
         unit = unit_of(self.relation, n, self.records_per_person)
         taus = [Fraction(q) for q in self.quantiles]
         remembered.cache_clear()  # plans from before a fault was seeded, or mended
-        plans = model._stepwise(design, lattice, unit, taus, self.epsilon / len(taus))
+        with patch.object(quantile_regression, "on_effects", _on(lattice)):
+            plans = model._stepwise(design, unit, taus, self.epsilon / len(taus))
         assert all(isinstance(plan, DensityPlan) for plan in plans)
         return plans
 

@@ -19,9 +19,10 @@ UNIVERSES = {"line": LINE, "plane": PLANE, "space": SPACE}
 MECHANISMS = {"kng": KNG(), "exponential": Exponential()}
 
 # Share of epsilon = 1 that the worst pair must use; measured, rounded down.
+# On a line a record at theta has the score 0; elsewhere the whole ball of subgradients counts.
 FLOORS = {
-    ("line", REPLACE): "0.87",
-    ("line", ADD): "0.9",
+    ("line", REPLACE): "0.67",
+    ("line", ADD): "0.89",
     ("plane", REPLACE): "0.55",
     ("plane", ADD): "0.89",
 }
