@@ -225,16 +225,13 @@ class Linear:
 
     def stepped(self, most: int) -> Stepped:
         """Return the function in whole numbers, for predictions of at most so many of them."""
-        rows = self.rows
-        low, high = rows.ends()
+        low, high = self.rows.ends()
         if most + max(-low, high) > WHOLE:
             raise IncompatibleParts(
                 f"The {self.pointwise.name} loss is exact while residuals are below 2**52 steps; "
                 "coefficients and responses reach beyond. Use a larger step of the coefficients."
             )
-        unit = rows.unit * self._scale
-        eta, y = Interval(-most * unit, most * unit), Interval(low * unit, high * unit)
-        return exactly_stepped(self.pointwise, unit, eta, y)
+        return exactly_stepped(self.pointwise, self.rows.unit * self._scale, *self._ranges(most))
 
     @property
     def described(self) -> str:
@@ -256,8 +253,7 @@ class Linear:
         """Return what its field can do for a plan."""
         found = set()
         if self.proportion is not None:
-            kind = "affine" if plan.weighs == "gradient" else "quadratic"
-            found |= {"space", "score", kind}
+            found = {"space", "score", "affine" if plan.weighs == "gradient" else "quadratic"}
         if plan.problem.domain.bounded and self.answers is not None:
             found |= {"score", "enclosed"} if self.dim <= MOST_WALLS else {"score"}
             if self.dim <= MOST_WALLS and accelerator_of([plan]) is not None:
@@ -266,10 +262,10 @@ class Linear:
 
     def loaders(self, plan: Plan) -> tuple[Loader, ...]:
         """Return what loads sums of products, and covers."""
-        products = () if self.pointwise.curvature is None else (load_products,)
+        jumps = self.pointwise.curvature is None
+        products = () if jumps else (load_products,)
         if "covered" not in plan.offers:
             return products
-        jumps = self.pointwise.curvature is None
         return (*products, load_plane_covers if jumps else load_smooth_covers)
 
     def given(self, drawn: Sequence[Point]) -> Linear:  # noqa: ARG002
@@ -293,17 +289,14 @@ class Linear:
         None where psi jumps, or where the quadratic pieces of the loss cannot be read.
         """
         steepest = self.pointwise.curvature
-        huber = has_pieces(self.pointwise) and self.pointwise.scale == self.design.half_y
-        pieces = self.proportion is not None or huber
+        scaled = has_pieces(self.pointwise) and self.pointwise.scale == self.design.half_y
+        pieces = self.proportion is not None or scaled
         return self.dim * steepest * self._scale if steepest is not None and pieces else None
 
     def typical_size(self, length: Fraction | None) -> Fraction:
         """Return a public guess of the length of theta in a domain of this l1 length.
 
-        2 scales, at which signal and noise are alike: with a scale near the residuals' spread and
-        covariates spread over their bounds, a vector of length sqrt(3) explains half of the
-        variance. Without a scale half the length: coefficients fill a stated ball, but not its
-        tips.
+        2 scales, at which signal and noise are alike; without a scale half the length.
         """
         if self.pointwise.scale is None:
             return (length or _ONE) / 2
@@ -339,12 +332,14 @@ class Linear:
 
     def largest(self, most: int) -> int:
         """Return the largest |psi| in whole steps, for predictions of at most so many of them."""
-        unit, (low, high) = self.rows.unit * self._scale, self.rows.ends()
-        found = self.pointwise.psi(
-            Interval(-most * unit, most * unit), Interval(low * unit, high * unit)
-        )
+        found = self.pointwise.psi(*self._ranges(most))
         assert found.largest is not None  # of bounded ranges
         return ceil(found.largest / self.stepped(most).psi_step)
+
+    def _ranges(self, most: int) -> tuple[Interval, Interval]:
+        """Return where predictions of at most so many whole numbers lie, and where responses do."""
+        unit, (low, high) = self.rows.unit * self._scale, self.rows.ends()
+        return Interval(-most * unit, most * unit), Interval(low * unit, high * unit)
 
     @property
     def _scale(self) -> Fraction:
