@@ -52,10 +52,10 @@ CALLS = {
     "median": Call(lambda: kng.median(NUMBERS, **LINE), 15),
     "quantile": Call(lambda: kng.quantile(NUMBERS, [0.25, 0.75], **LINE), 16),
     "mean": Call(lambda: kng.mean(NUMBERS, **LINE), 27),
-    "geometric_median": Call(lambda: kng.geometric_median(X, **PLACES), 35),
-    "LinearRegression": Call(fit("LinearRegression"), 61),
-    "LinearRegression kng": Call(fit("LinearRegression", mechanism="kng"), 44),
-    "QuantileRegressor": Call(fit("QuantileRegressor"), 50),
+    "geometric_median": Call(lambda: kng.geometric_median(X, **PLACES), 36),
+    "LinearRegression": Call(fit("LinearRegression"), 62),
+    "LinearRegression kng": Call(fit("LinearRegression", mechanism="kng"), 45),
+    "QuantileRegressor": Call(fit("QuantileRegressor"), 51),
     "HuberRegressor": Call(fit("HuberRegressor", threshold=0.5), 40),
 }
 

@@ -188,10 +188,10 @@ class _Parts:
 
 def _parts(*stated: Any) -> _Parts:
     """Read what is asked for; the same words are read once."""
-    bounds, *others = stated
+    bounds, granularity, missing, weighing = stated
     # A cache tells 0.1 from np.float32(0.1) by their types, and looks at none inside a tuple.
     plain = type(bounds) is tuple and {type(end) for end in bounds} <= {int, float}
-    if not plain or not all(isinstance(v, _SIMPLE) for v in others):
+    if not plain or not all(isinstance(v, _SIMPLE) for v in (granularity, missing, *weighing)):
         return _read_parts.__wrapped__(*stated)
     return _read_parts(*stated)
 
