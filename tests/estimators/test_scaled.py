@@ -15,6 +15,7 @@ from kng.core.design import Design, across, from_zero
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.scale import RadiusGrid
 from kng.data import open_response
+from kng.domains import L1Ball
 from kng.estimators.fit import Fit
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.fields.ranked_line import RankField
@@ -49,7 +50,7 @@ def planned(
     cut = across if intercept else from_zero
     covariates = Bounds((Fraction(-1),) * 3, (Fraction(1),) * 3)
     design = Design(encoded(covariates, cut(low, high, SCALED_RESPONSE_STEPS), cut), intercept)
-    problem = scaled_problem(design, LInf(), radius, unit)
+    problem = scaled_problem(design, LInf(), None if radius is None else L1Ball(radius), unit)
 
     def rule(epsilon: Fraction) -> Clipped | Bent:
         return Clipped.of(epsilon, design.dim, unit) if name == "linear" else Bent()

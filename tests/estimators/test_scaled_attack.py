@@ -21,6 +21,7 @@ from kng.core.design import Design, across, from_zero
 from kng.core.enclosures import precision
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.scale import RadiusGrid
+from kng.domains import L1Ball
 from kng.estimators.files import fit_file
 from kng.estimators.fit import Fit
 from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
@@ -52,7 +53,7 @@ def planned(
     covariates = Bounds((Fraction(-1),) * d, (Fraction(1),) * d)
     design = Design(encoded(covariates, cut(*bounds, SCALED_RESPONSE_STEPS), cut), intercept)
     bound = None if radius is None else radius * design.half_y
-    problem = scaled_problem(design, LInf(), bound, unit)
+    problem = scaled_problem(design, LInf(), None if bound is None else L1Ball(bound), unit)
 
     def rule(left: Fraction) -> Clipped | Bent:
         return Clipped.of(left, design.dim, unit) if name == "linear" else Bent()
