@@ -12,6 +12,7 @@ import pytest
 from audit.cases import LINE, MEAN, PLANE, QUANTILE, universe_of
 from audit.oracle import RELATIONS, Setting, Verdict, audit, audit_noise, datasets, sizes
 
+from kng.core.plan import DensityPlan
 from kng.core.problem import Problem
 from kng.losses import Location
 from kng.mechanisms import KNG, KNorm
@@ -59,6 +60,7 @@ def test_noise_is_drawn_in_the_norm_of_its_sensitivity(shape: str, relation: str
 def unfitted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure and draw in the norm as it was stated."""
     monkeypatch.setattr(Problem, "fitted", lambda self, _: self)
+    monkeypatch.setattr(DensityPlan, "measure", lambda self, _, v: self.problem.norm.value(v))
 
 
 @pytest.mark.usefixtures("unfitted")

@@ -24,6 +24,7 @@ from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.logistic import Logistic
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
+from kng.losses.reading import measured_in
 from kng.norms import L1, L2, InterceptSup, LInf
 
 F = Fraction
@@ -34,7 +35,9 @@ def plan_of(loss, norm, weighs: str, reach: int, answers: Lattice):
     d = loss.design.dim
     box = LatticeBox((-reach,) * d, (reach,) * d)
     problem = SimpleNamespace(norm=norm, loss=loss, answers=answers, domain=Box.of(answers))
-    return SimpleNamespace(problem=problem, weighs=weighs, domain=box, grid=loss.grid)
+    return SimpleNamespace(
+        problem=problem, weighs=weighs, domain=box, grid=loss.grid, measure=measured_in(norm)
+    )
 
 
 def records(design: Design, rng, n=N):
@@ -213,7 +216,7 @@ def test_sums_of_products_agree_with_all_records(name, weighs):
         field = field_of(loss, source, norm, weighs, reach, answers)
         most = 2**16 * reach * loss.dim
         table = source.collect(loss.rows, N)
-        length = norm.value if weighs == "gradient" else None
+        length = measured_in(norm) if weighs == "gradient" else None
         rows = LinearField(table[:, :-1], table[:, -1], loss.stepped(most), length, 2 * most)
         for _ in range(20):
             point = tuple(int(k) for k in rng.integers(-reach, reach + 1, loss.dim))

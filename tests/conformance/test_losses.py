@@ -121,6 +121,9 @@ class Plan:
     def domain(self):
         return LatticeBox(self.row.first, self.row.last)
 
+    def measure(self, theta, vector):
+        return self.norm.value(vector)
+
     def exponent(self, theta, score):
         return score
 

@@ -65,7 +65,7 @@ def test_every_norm_has_noise_on_a_line(norm):
 @pytest.mark.parametrize("domain", [Box(0, 4, 2), Box(-1, 5, 2), L1Ball(3, 2)], ids=repr)
 @pytest.mark.parametrize("norm", norms(2).values(), ids=norms(2).keys())
 def test_a_density_is_measured_in_the_norm_that_its_delta_is_of(norm, domain):
-    """A norm that follows the changes too: scores are measured in one norm, fitted to them."""
+    """A norm that follows the changes too: scores are measured in the norm at theta."""
     records = encoding_of(bounds_of(([0, 0], [4, 4])), granularity=1, missing=None, bits=20)
     loss = Location(Squared()).over(records)
     for unit in (PrivacyUnit(ReplaceOne(7)), PrivacyUnit(AddRemove())):
@@ -77,7 +77,7 @@ def test_a_density_is_measured_in_the_norm_that_its_delta_is_of(norm, domain):
                 continue
             replaced = isinstance(unit.neighbours, ReplaceOne)
             ends = [(-4, 4)] * 2 if replaced else [(t - 4, t) for t in theta]
-            moved = [plan.problem.norm.value([ONE * v for v in g]) for g in product(*ends)]
+            moved = [plan.measure(theta, [ONE * v for v in g]) for g in product(*ends)]
             most = max(most, plan.exponent(theta, max(moved)))
         assert most <= plan.epsilon / 2
         if isinstance(domain, Box):  # on a ball it is that of the box around it

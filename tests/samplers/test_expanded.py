@@ -20,6 +20,7 @@ from kng.losses.fields.linear_field import LinearField
 from kng.losses.pointwise.function import Interval
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
+from kng.losses.reading import measured_in
 from kng.norms import L1, L2, LInf
 from kng.samplers.exact.boxes import BoxEnvelope, accepted_of
 
@@ -247,7 +248,7 @@ def linear_field(name: str, d: int, norm, n: int = 400) -> LinearField:
     pointwise = Pinball(Fraction(1, 4)) if name == "pinball" else Huber(Fraction(1, 10))
     reach, one = Interval(Fraction(-2 * d), Fraction(2 * d)), Interval(Fraction(-1), Fraction(1))
     stepped = pointwise.stepped(Fraction(1, 2**36), reach, one)
-    length = None if name == "huber value" else norm.value
+    length = None if name == "huber value" else measured_in(norm)
     rows, response = np.rint(z * 2**16), np.rint(y * 2**36)
     return LinearField(rows, response, stepped, length, int(1 / stepped.psi_step))
 

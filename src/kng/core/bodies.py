@@ -11,19 +11,25 @@ pieces. A norm is convex, so it is largest on a hull where it is largest on a pi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Protocol
 
 from kng.core.errors import SpecError
+from kng.core.shapes import FacetShape, Shape
 
 Vector = tuple[Fraction, ...]
 
 
 class Measure(Protocol):
     """What a piece asks of a norm."""
+
+    @property
+    def shape(self) -> Shape | None:
+        """The unit ball by name, if it has one."""
+        ...
 
     def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
         """Return the largest norm between two corners, rounded up where it is irrational."""
@@ -78,7 +84,33 @@ class Ball:
         return norm.largest_in_ball(self.radius, self.dim)
 
 
-Piece = Cuboid | Ball
+@dataclass(frozen=True, slots=True)
+class Reaching:
+    """Vectors known by how far they reach along each direction, between two corners.
+
+    ``reach(a)`` is the largest |a'u|, or not below it. A norm with facets is the largest of such
+    numbers; other norms know the corners only.
+    """
+
+    around: Cuboid
+    reach: Callable[[Vector], Fraction]
+
+    def sides(self) -> list[tuple[Fraction, Fraction]]:
+        """Return the ends of each side of the box around it."""
+        return self.around.sides()
+
+    def times(self, factor: Fraction) -> Reaching:
+        """Return all its vectors times a number."""
+        return Reaching(self.around.times(factor), lambda v: abs(factor) * self.reach(v))
+
+    def largest(self, norm: Measure) -> Fraction:
+        """Return the largest norm of its vectors, or a number not below it."""
+        if isinstance(norm.shape, FacetShape):
+            return max(self.reach(facet) for facet in norm.shape.facets)
+        return self.around.largest(norm)
+
+
+Piece = Cuboid | Ball | Reaching
 
 
 class Body(Protocol):
@@ -132,8 +164,8 @@ class Round:
 class Spread:
     """A body known by how far its scores reach, and how far two of them lie apart."""
 
-    each: Cuboid
-    apart: Cuboid
+    each: Cuboid | Reaching
+    apart: Cuboid | Reaching
 
     def scores(self) -> Sequence[Piece]:
         """Return what holds each score."""

@@ -138,6 +138,38 @@ class SmoothLoss(Loss, Protocol):
         ...
 
 
+class Reach(Protocol):
+    """How far scores reach along directions, in float64."""
+
+    def bounds(
+        self, directions: Matrix, low: Matrix, high: Matrix
+    ) -> tuple[Matrix, Matrix, Matrix]:
+        """Return the least and the largest v'score in boxes of theta, and a doubt on both."""
+        ...
+
+
+@runtime_checkable
+class ReachingLoss(Loss, Protocol):
+    """A loss that knows how far its scores reach along any direction, at many theta at once."""
+
+    @property
+    def reach(self) -> Reach | None:
+        """How far; None where it is known at one theta after the other only."""
+        ...
+
+
+@runtime_checkable
+class DirectedNorm(Norm, Protocol):
+    """A norm that follows the changes along a few directions.
+
+    ||g||_theta = max_v |v'g| / (largest |v'change| at theta)
+    """
+
+    def followed(self, dim: int) -> tuple[tuple[Fraction, ...], ...]:
+        """Return the directions."""
+        ...
+
+
 class SmoothField(Protocol):
     """A summed loss that is quadratic in pieces and has a continuous gradient, holding data."""
 

@@ -33,6 +33,14 @@ def changes(body: Body, unit: PrivacyUnit) -> Sequence[Piece]:
     return [*body.differences(), *body.scores()]
 
 
+def farthest(least: Array, most: Array, unit: PrivacyUnit) -> Array:
+    """Return the largest change along directions, given the ends of all scores along them."""
+    each = np.maximum(-least, most)
+    if not isinstance(unit.neighbours, ReplaceOne):
+        return each
+    return most - least if unit.presence == "always" else np.maximum(most - least, each)
+
+
 def delta(norm: Norm, body: Body, unit: PrivacyUnit) -> Fraction:
     """Return Delta for one record; a norm that follows the body is fitted to its changes first."""
     pieces = changes(body, unit)
@@ -92,6 +100,17 @@ class Delta:
     unit: PrivacyUnit
     body: Scored
     least: Scored
+
+    def norm_over(self, region: Region) -> Norm:
+        """Return the norm fitted to what one record can change at a point, or in a region.
+
+        A norm of more changes is nowhere longer.
+        """
+        return self.norm.at(changes(self.body(region), self.unit))
+
+    def norm_under(self, region: Region) -> Norm:
+        """Return a norm that is nowhere in a region shorter than the fitted one."""
+        return self.norm.at(changes(self.least(region), self.unit))
 
     def over(self, region: Region) -> Fraction:
         """Return Delta at a point, or a bound for all points of a region."""

@@ -120,6 +120,12 @@ class Design:
             object.__setattr__(self, name, value)
 
     @property
+    def rows(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """The least and the largest z_j, for each coefficient; both are 1 for an intercept."""
+        one, slopes = Fraction(1), self.ends[:-1]
+        return ((one, one), *slopes) if self.intercept else slopes
+
+    @property
     def widths(self) -> tuple[Fraction, ...]:
         """How far z_j of two records can lie apart, for each coefficient; 0 for an intercept."""
         slopes = tuple(high - low for low, high in self.ends[:-1])

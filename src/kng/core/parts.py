@@ -97,7 +97,7 @@ class Norm(Protocol):
         ...
 
     def value(self, vector: Sequence[Fraction]) -> Fraction:
-        """Return the norm of a vector; where it is irrational, rounded up by 2**-90 of it or so."""
+        """Return the norm of a vector; where it is irrational, rounded up to a public lattice."""
         ...
 
     def bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
@@ -114,7 +114,10 @@ class Norm(Protocol):
 
     @property
     def follows(self) -> bool:
-        """Whether it is fitted to the changes that one record can make, by `at`."""
+        """Whether it is fitted to the changes that one record can make, by `at`.
+
+        It has no shape then: it is another norm at every theta whose changes differ.
+        """
         ...
 
     def at(self, changes: Sequence[Piece]) -> Norm:
@@ -123,6 +126,15 @@ class Norm(Protocol):
 
     def refusal(self, dim: int) -> str | None:
         """Say why it cannot measure vectors of so many coordinates, or None."""
+        ...
+
+
+@runtime_checkable
+class RoundedNorm(Norm, Protocol):
+    """A norm with irrational values, which are rounded up to a lattice that Delta is on, too."""
+
+    def rounded_for(self, longest: Fraction) -> Norm:
+        """Return it with a lattice far finer than the longest change."""
         ...
 
 

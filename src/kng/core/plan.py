@@ -140,6 +140,18 @@ class DensityPlan:
             return self.delta_at(point)
         return self.problem.unit.group(self.delta.over(self.problem.grid.region(point, point)))
 
+    @property
+    def varies(self) -> bool:
+        """Whether scores are measured in a norm that depends on theta."""
+        return self.weighs == "gradient" and self.problem.norm.follows
+
+    def measure(self, point: Point, vector: Sequence[Fraction]) -> Fraction:
+        """Return the norm of a sum of scores at a lattice point."""
+        norm = self.problem.norm
+        if self.varies:
+            norm = self.delta.norm_over(self.problem.grid.region(point, point))
+        return norm.value(vector)
+
     def exponent(self, point: Point, score: Fraction) -> Fraction:
         """Return gamma(theta), so that the density is exp(-gamma)."""
         return self.epsilon * score / (2 * self.delta_at(point))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from kng.core.bodies import Body
 from kng.core.delta import changes
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
-from kng.core.parts import Domain, Loss, Norm, Standing, described, standing_of
+from kng.core.parts import Domain, Loss, Norm, RoundedNorm, Standing, described, standing_of
 from kng.core.privacy import PrivacyUnit
 from kng.core.regions import Grid
 
@@ -54,6 +55,16 @@ class Problem:
         """
         norm = self.norm.at(changes(body, self.unit))
         return self if norm is self.norm else replace(self, norm=norm)
+
+    def rounded(self, longest: Fraction) -> Problem:
+        """Return the problem with lengths on one lattice, if its norm has irrational ones.
+
+        ``longest`` is what one record can change at most.
+        """
+        norm = self.norm
+        if not isinstance(norm, RoundedNorm):
+            return self
+        return replace(self, norm=norm.rounded_for(longest))
 
     @property
     def standing(self) -> Standing:

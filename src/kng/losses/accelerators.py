@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kng.core.parts import Walled, filled
+from kng.core.parts import Norm, Walled, filled
 from kng.core.records import EVERY, Source
 from kng.core.shapes import BoxShape, InterceptShape, RoundShape
 from kng.losses.fields.distances import Distances, Unchanged
@@ -58,9 +58,14 @@ def _on_a_line(plan: ReadPlan, function: type) -> bool:
         loss.model == "location"
         and isinstance(loss.pointwise, function)
         and plan.domain.dim == 1
-        and (plan.weighs == "value" or plan.problem.norm.value((Fraction(1),)) == 1)
+        and (plan.weighs == "value" or _plain(plan.problem.norm))
         and filled(plan.domain)
     )
+
+
+def _plain(norm: Norm) -> bool:
+    """Tell whether a norm is the absolute value on a line, at every theta."""
+    return not norm.follows and norm.value((Fraction(1),)) == 1
 
 
 def _ranks_serve(plan: ReadPlan) -> bool:

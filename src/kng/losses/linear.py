@@ -32,10 +32,11 @@ from kng.losses.fields.quadratic_field import QuadraticField
 from kng.losses.kernels.gram import Gram, load_products
 from kng.losses.kernels.linear_rows import ENDS, WHOLE, LinearRows
 from kng.losses.linear_encoding import Range, linear_design, linear_jitter, linear_lattice
+from kng.losses.linear_reach import LinearReach
 from kng.losses.linear_spread import LinearSpread
 from kng.losses.pointwise.function import Interval, Pointwise, Stepped
 from kng.losses.pointwise.steps import exactly_stepped
-from kng.losses.reading import ReadPlan, Weighs
+from kng.losses.reading import ReadPlan, Weighs, measured_in
 
 if TYPE_CHECKING:
     from kng.core.parts import Loader, Plan, Reader
@@ -135,9 +136,8 @@ class Linear:
     def design(self) -> Design:
         """The records' bounds and steps, in standardised units."""
         if self.records is None:
-            raise IncompatibleParts(
-                "losses.Linear knows no bounds of records. Use Linear(...).over(design)."
-            )
+            text = "losses.Linear knows no bounds of records. Use Linear(...).over(design)."
+            raise IncompatibleParts(text)
         return self.records
 
     @property
@@ -192,9 +192,8 @@ class Linear:
             else:
                 low, high = (rows.unit * end for end in rows.ends())
         scale = self._scale
-        rho = self.pointwise.rho(
-            Interval(-length * scale, length * scale), Interval(low * scale, high * scale)
-        )
+        etas = Interval(-length * scale, length * scale)
+        rho = self.pointwise.rho(etas, Interval(low * scale, high * scale))
         assert rho.high is not None  # of bounded ranges
         return Hull((Cuboid((_NONE,), (self._whole_steps(rho.high, region),)),))
 
@@ -283,6 +282,11 @@ class Linear:
         replaced = isinstance(unit.neighbours, ReplaceOne)
         return self.proportion * (self._growing.longest if replaced else _ONE)
 
+    @property
+    def reach(self) -> LinearReach | None:
+        """How far scores reach along any direction, where psi is one line."""
+        return None if self.proportion is None else self._growing.reach
+
     def curvature(self) -> Fraction | None:
         """Return the largest eigenvalue of one record's Hessian, at most ||z||^2 times psi'.
 
@@ -312,14 +316,12 @@ class Linear:
         if plans[0].weighs == "smooth":
             return [self._read_smooth(source, plan) for plan in plans]
         asked = cast("Sequence[ReadPlan]", plans)
-        boxes = asked[0].problem.domain.bounded and self.dim <= MOST_WALLS
-        found = accelerator_of(asked) if boxes else None
-        return read_linear(source, asked) if found is None else found.read(source, asked)
+        return self.reader(*asked)(source, asked)
 
-    def reader(self, plan: DensityPlan) -> Reader:
-        """Return the accelerator that serves a plan, or the generic way."""
-        boxes = plan.problem.domain.bounded and self.dim <= MOST_WALLS
-        found = accelerator_of([plan]) if boxes else None
+    def reader(self, *plans: DensityPlan | ReadPlan) -> Reader:
+        """Return the accelerator that serves plans, or the generic way."""
+        boxes = plans[0].problem.domain.bounded and self.dim <= MOST_WALLS
+        found = accelerator_of(plans) if boxes else None
         return read_linear if found is None else found.read
 
     def _read_smooth(self, source: Source, plan: Plan) -> Field:
@@ -328,7 +330,8 @@ class Linear:
         if self.proportion is None:
             return read_pieces(source, design, problem.unit, problem.norm)
         state = source.reduce(Gram(design.records.last))
-        return QuadraticField.of(state, design, self.proportion, _ONE, problem.norm.value)
+        measure = measured_in(problem.norm)
+        return QuadraticField.of(state, design, self.proportion, _ONE, measure)
 
     def largest(self, most: int) -> int:
         """Return the largest |psi| in whole steps, for predictions of at most so many of them."""
@@ -351,10 +354,8 @@ class Linear:
         return None if found.low is None or found.high is None else (found.low, found.high)
 
     def _rows(self) -> Cuboid:
-        ends = self.design.ends[:-1]
-        if self.design.intercept:
-            ends = ((_ONE, _ONE), *ends)
-        return Cuboid(tuple(low for low, _ in ends), tuple(high for _, high in ends))
+        lows, highs = zip(*self.design.rows, strict=True)
+        return Cuboid(lows, highs)
 
     def _refuse_beyond(self, region: Region) -> None:
         """Refuse a domain that reaches beyond the lattice, where whole numbers are not exact."""

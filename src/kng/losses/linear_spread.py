@@ -16,19 +16,23 @@ Least squares is left = right = 1. Proof: docs/proofs/losses/linear.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from kng.core.bodies import Cuboid, Spread
+from kng.core.bodies import Cuboid, Reaching, Spread, Vector
 from kng.core.design import Design
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.quadratic import Matrix
 from kng.core.regions import Region
+from kng.losses.linear_reach import LinearReach
 from kng.losses.pointwise.function import Interval, Pointwise
 
 _NONE = Fraction(0)
+# In so many coordinates the edges of the box of records are walked.
+_MOST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,14 @@ class LinearSpread:
                 width = m * (_far(side) + rest + _least(_far(side), rest))
             assert width is not None  # only an unbounded region has no end
             apart.append(min(width, m * self.longest * total))
-        return _spread(each, apart)
+        found, reach = _spread(each, apart), self.reach
+        if reach is None:
+            return found
+        return _reaching(
+            found,
+            lambda v: min(reach.each_over(v, region), _across(found.each, v)),
+            lambda v: min(reach.apart_over(v, region), _across(found.apart, v)),
+        )
 
     def under(self, region: Region) -> Spread:
         """Return what no theta of a bounded region falls below, in any norm.
@@ -111,7 +122,21 @@ class LinearSpread:
         if not common:
             least_far = [min(-low, high) for low, high in each]
             each = [(-end, end) for end in least_far]
-        return _spread(each, apart)
+        found, reach = _spread(each, apart), self.reach
+        if reach is None:
+            return found
+        return _reaching(
+            found, lambda v: reach.each_under(v, region), lambda v: reach.apart_under(v, region)
+        )
+
+    @property
+    def reach(self) -> LinearReach | None:
+        """How far scores reach along any direction: where psi is one line, in few coordinates."""
+        design = self.design
+        if self.sides[0] != self.sides[1] or design.dim > _MOST:
+            return None
+        unit, (low, high) = self.largest_response, design.ends[-1]
+        return LinearReach(design.rows, (unit * low, unit * high), self.steepest)
 
     def widths(self, theta: Matrix, unit: PrivacyUnit) -> Matrix:
         """Return how far one record moves each coordinate, for rows of theta in float64.
@@ -179,6 +204,23 @@ def _mirrored(
     if side[0] >= 0:
         return -least, top
     return (-top, least) if side[1] <= 0 else (-across, across)
+
+
+def _across(around: Cuboid | Reaching, direction: Sequence[Fraction]) -> Fraction:
+    """Return the largest |v'u| between the corners of a cuboid."""
+    assert isinstance(around, Cuboid)
+    ends = zip(direction, around.sides(), strict=True)
+    sides = [sorted((v * a, v * b)) for v, (a, b) in ends]
+    return max(-sum((a for a, _ in sides), _NONE), sum((b for _, b in sides), _NONE))
+
+
+def _reaching(
+    spread: Spread, each: Callable[[Vector], Fraction], apart: Callable[[Vector], Fraction]
+) -> Spread:
+    """Return the same, with how far it reaches along any direction."""
+    assert isinstance(spread.each, Cuboid)
+    assert isinstance(spread.apart, Cuboid)
+    return Spread(Reaching(spread.each, each), Reaching(spread.apart, apart))
 
 
 def _spread(each: list[tuple[Fraction, Fraction]], apart: list[Fraction]) -> Spread:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Literal, Protocol
 
@@ -10,6 +11,13 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.regions import Grid
 
 Weighs = Literal["gradient", "value"]
+# The norm of a vector at a lattice point.
+Measure = Callable[[Point, Sequence[Fraction]], Fraction]
+
+
+def measured_in(norm: Norm) -> Measure:
+    """Return the norm that is the same at every theta."""
+    return lambda _, vector: norm.value(vector)
 
 
 class ReadProblem(Protocol):
@@ -62,6 +70,10 @@ class ReadPlan(Protocol):
     @property
     def depth(self) -> int:
         """How far above the least exponent the sampler looks."""
+        ...
+
+    def measure(self, theta: Point, vector: Sequence[Fraction]) -> Fraction:
+        """Return the norm of a sum of scores at theta."""
         ...
 
     def exponent(self, theta: Point, score: Fraction) -> Fraction:

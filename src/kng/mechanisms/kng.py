@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
 from kng.core.capabilities import AffineLoss, BallDomain
 from kng.core.delta import Delta
 from kng.core.errors import IncompatibleParts
-from kng.core.parts import described
+from kng.core.parts import Standing, described, standing_of
 from kng.core.plan import DensityPlan
 from kng.core.problem import Problem
+from kng.core.shapes import RoundShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,9 @@ class KNG:
         p(theta) proportional to exp( -(epsilon / 2 Delta(theta)) * || sum_i g(x_i, theta) ||_K )
 
     On an l1 ball Delta is the largest over the ball, as in the paper; elsewhere it is the one at
-    theta. On the whole space a ridge of the order of the noise keeps directions without data in
-    range; it is public and moves with no record.
+    theta. A norm that follows what one record can change is the one at theta. On the whole space a
+    ridge of the order of the noise keeps directions without data in range; it is public and moves
+    with no record.
 
     Paper    Theorem 3.1. It asks for integrability of exp(-score); what is needed is that of
              exp(-(epsilon/2) score), which a bounded Theta or a proper base measure gives.
@@ -44,9 +46,19 @@ class KNG:
         problem.refuse_norm(loss.dim)
         region = domain.region()
         if domain.bounded and problem.norm.follows:
-            # Scores at all points are measured in one norm: that of all their changes.
-            problem = problem.fitted(loss.body(region))
+            body = loss.body(region)
+            if body == loss.smallest(region):  # one norm serves every theta
+                problem = problem.fitted(body)
+            elif standing_of(loss) is Standing.CALLERS:
+                raise IncompatibleParts(
+                    f"{described(problem.norm)} is fitted to {described(loss)} at every theta, and "
+                    "nobody has proved that what a record can change spans the space there. Use "
+                    "LInf."
+                )
         delta = Delta(problem.norm, unit, loss.body, loss.smallest)
+        if domain.bounded and isinstance(problem.norm.shape, RoundShape):
+            problem = problem.rounded(delta.over(region))
+            delta = replace(delta, norm=problem.norm)
         largest = isinstance(domain, BallDomain)
         steady = delta.over(region) if largest else delta.steady(region)
         ridge = _ridge(problem, epsilon)

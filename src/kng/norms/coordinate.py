@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
-from kng.core.bodies import Cuboid, Piece
+from kng.core.bodies import Ball, Cuboid, Piece, Reaching
 from kng.core.errors import SpecError
 from kng.core.parts import Norm
 from kng.core.shapes import Shape
@@ -48,6 +48,10 @@ class CoordinateSup(LInf):
         reaches = zip(*_reaches(changes), strict=True)
         return WeightedSup(tuple(max(reach) or Fraction(1) for reach in reaches))
 
+    def followed(self, dim: int) -> tuple[tuple[Fraction, ...], ...]:
+        """Return the axes."""
+        return axes(dim)
+
     def divisor(self, widths: Array) -> Array:
         """Return each coordinate's own sensitivity."""
         return widths
@@ -57,7 +61,19 @@ def _reaches(changes: Sequence[Piece]) -> list[list[Fraction]]:
     """Return how far each piece reaches along each coordinate."""
     if not changes:
         raise SpecError("CoordinateSup needs changes to follow.")
-    return [
-        furthest(piece.low, piece.high) if isinstance(piece, Cuboid) else [piece.radius] * piece.dim
-        for piece in changes
-    ]
+    return [_reach(piece) for piece in changes]
+
+
+def _reach(piece: Piece) -> list[Fraction]:
+    match piece:
+        case Cuboid(low, high):
+            return furthest(low, high)
+        case Ball(radius, dim):
+            return [radius] * dim
+        case Reaching(around, reach):
+            return [reach(axis) for axis in axes(len(around.low))]
+
+
+def axes(dim: int) -> tuple[tuple[Fraction, ...], ...]:
+    """Return the unit vectors."""
+    return tuple(tuple(Fraction(i == j) for i in range(dim)) for j in range(dim))

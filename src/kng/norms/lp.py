@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import lgamma, log, pi
 from typing import Any, ClassVar
@@ -18,11 +18,14 @@ from kng.core.enclosures import ball
 from kng.core.exact import positives
 from kng.core.parts import Norm
 from kng.core.shapes import BoxShape, RoundShape, Shape, SumShape
-from kng.norms.roots import length_up
+from kng.norms.roots import ceiling, length_on, length_up
 from kng.norms.rounding import TINY_ROOT, near_far, outwards
 from kng.norms.weights import Weights, mismatch, rounded, spread
 
 Array = NDArray[np.float64]
+# Lengths are rounded up to this power of two of what one record can change, or finer: far below
+# what bounds in float64 tell apart.
+_FINE = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +124,9 @@ class L2:
         ||v|| = sqrt( sum_j (w_j v_j)^2 )
 
     Paper    Section 1: the norm of the first objective perturbations.
-    Privacy  A norm carries no constant of its own: Delta is computed from the loss's body. Exact
-             values are rounded up. docs/proofs/norms/lp.md.
+    Privacy  A norm carries no constant of its own: Delta is computed from the loss's body. Lengths
+             and Delta are rounded up to one lattice, so that a length moves by no more than Delta.
+             docs/proofs/norms/lp.md.
     Cost     O(d).
 
     Parameters
@@ -133,6 +137,8 @@ class L2:
 
     follows: ClassVar[bool] = False
     weights: Any = ()
+    # Binary digits behind the point that lengths are rounded up to, once Delta is known.
+    _digits: int | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", positives(self.weights, "weights of L2"))
@@ -143,10 +149,13 @@ class L2:
         return RoundShape(self.weights)
 
     def value(self, vector: Sequence[Fraction]) -> Fraction:
-        """Return the norm of a vector if it is rational, else a number 2**-95 of it above."""
-        if not self.weights:
-            return length_up(vector)
-        return length_up([w * v for w, v in zip(self.weights, vector, strict=True)])
+        """Return the norm of a vector, rounded up to its lattice.
+
+        Without one it is exact if it is rational, else above the norm by 2**-95 of it at most.
+        """
+        if self.weights:
+            vector = [w * v for w, v in zip(self.weights, vector, strict=True)]
+        return length_up(vector) if self._digits is None else length_on(vector, self._digits)
 
     def bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Return bounds on the norm between two corners, for rows of corners."""
@@ -162,12 +171,24 @@ class L2:
         return self.value(furthest(low, high))
 
     def largest_in_ball(self, radius: Fraction, dim: int) -> Fraction:
-        """Return radius * max_j w_j, exactly."""
-        return radius * max(spread(self.weights, dim))
+        """Return radius * max_j w_j, rounded up as lengths are."""
+        longest = radius * max(spread(self.weights, dim))
+        return longest if self._digits is None else ceiling(longest, self._digits)
 
     def at(self, changes: Sequence[Piece]) -> Norm:  # noqa: ARG002
         """Return itself."""
         return self
+
+    def rounded_for(self, longest: Fraction) -> Norm:
+        """Return it with lengths on a lattice of 2**-160 of the longest change, or finer.
+
+        Where a and b are lengths and |a - b| <= Delta, ceil(a) - ceil(b) <= ceil(Delta): rounded
+        lengths move by no more than Delta rounded alike.
+        """
+        fitted = replace(self)
+        size = longest.numerator.bit_length() - longest.denominator.bit_length()
+        object.__setattr__(fitted, "_digits", _FINE + 1 - size)
+        return fitted
 
     def refusal(self, dim: int) -> str | None:
         """Say that the weights are not one per coordinate, or None."""

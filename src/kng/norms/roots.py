@@ -21,6 +21,22 @@ def root_up(square: Fraction) -> Fraction:
     return Fraction(root + 1, 1 << bits)
 
 
+def ceiling(number: Fraction, digits: int) -> Fraction:
+    """Return the least multiple of 2**-digits that is not below a number."""
+    scaled = number * Fraction(2) ** digits
+    return -(-scaled.numerator // scaled.denominator) / Fraction(2) ** digits
+
+
+def length_on(vector: Iterable[Fraction], digits: int) -> Fraction:
+    """Return the Euclidean length of a vector, rounded up to a multiple of 2**-digits.
+
+    ceil(sqrt(q)) is the least whole number whose square is not below q.
+    """
+    square = sum((v * v for v in vector), Fraction(0)) * Fraction(4) ** digits
+    root = isqrt(-(-square.numerator // square.denominator))
+    return (root + (root * root < square)) / Fraction(2) ** digits
+
+
 def length_up(vector: Iterable[Fraction]) -> Fraction:
     """Return the Euclidean length of a vector, rounded up as `root_up` does."""
     return root_up(sum((v * v for v in vector), Fraction(0)))

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from kng.core.parts import Array, Expansion, Norm, Point
+from kng.core.parts import Array, Expansion, Point
 from kng.core.records import EVERY, Source
 from kng.losses.fields.distances import UNIT, Distances, Unchanged
 from kng.losses.fields.location_field import ends
-from kng.losses.reading import ReadPlan
+from kng.losses.reading import Measure, ReadPlan
 
 # Records whose temporaries stay in the processor's cache.
 _BLOCK = 2**14
@@ -30,7 +30,7 @@ def read_distance(source: Source, plans: Sequence[ReadPlan]) -> list[DistanceSco
         if plan.weighs == "value":
             found.append(DistanceValue(rows, plan.problem.loss.measure))
         else:
-            found.append(DistanceScore(rows, plan.problem.norm))
+            found.append(DistanceScore(rows, plan.measure))
     return found
 
 
@@ -42,11 +42,11 @@ class DistanceScore:
     """
 
     rows: Array
-    norm: Norm
+    measure: Measure
 
     def score(self, theta: Point) -> Fraction:
         """Return the norm of the sum at one lattice point, exactly."""
-        return self.norm.value(self.vector(theta))
+        return self.measure(theta, self.vector(theta))
 
     def vector(self, point: Point) -> list[Fraction]:
         """Return the sum at one lattice point."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -17,10 +17,9 @@ from kng.losses.fields.quadratic_field import QuadraticField
 from kng.losses.kernels.gram import Gram
 from kng.losses.kernels.linear_rows import ENDS
 from kng.losses.pointwise.function import Chords, Stepped
-from kng.losses.reading import ReadPlan
+from kng.losses.reading import Measure, ReadPlan
 
 Array = NDArray[np.float64]
-Length = Callable[[Sequence[Fraction]], Fraction]
 
 # Records at a time for exact sums: 2**12 products of a part of psi below 2**24 and a covariate of
 # at most 2**16 stay below 2**53, in every order.
@@ -44,13 +43,13 @@ def read_linear(
     Plans that are read together have one design and one lattice.
     """
     loss = plans[0].problem.loss
-    lengths = [plan.problem.norm.value if plan.weighs == "gradient" else None for plan in plans]
+    measures = [plan.measure if plan.weighs == "gradient" else None for plan in plans]
     if loss.proportion is not None:
         state = source.reduce(Gram(loss.design.records.last))
         step = loss.grid.step[0]
         return [
-            QuadraticField.of(state, loss.design, loss.proportion, step, length)
-            for length in lengths
+            QuadraticField.of(state, loss.design, loss.proportion, step, measure)
+            for measure in measures
         ]
     table = source.collect(loss.rows, EVERY)
     rows, response = np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
@@ -58,12 +57,12 @@ def read_linear(
     # log2 of the shifts there are, in whole numbers of y
     jitter = max(0, int(loss.jitter / loss.rows.unit).bit_length() - 1)
     fields = []
-    for plan, length in zip(plans, lengths, strict=True):
+    for plan, measure in zip(plans, measures, strict=True):
         each, domain = plan.problem.loss, plan.domain
         ends = zip(domain.first, domain.last, strict=True)
         most = ENDS * sum(max(abs(first), abs(last)) for first, last in ends)
         stepped, largest = each.stepped(most), each.largest(most)
-        fields.append(LinearField(rows, response, stepped, length, largest, jitter))
+        fields.append(LinearField(rows, response, stepped, measure, largest, jitter))
     return fields
 
 
@@ -74,15 +73,15 @@ class LinearField:
         gradient   || sum psi(x't, y) x ||_K  psi_step / ENDS
         value      sum rho(x't, y)  rho_step
 
-    ``length`` is the norm of a vector, or None where values are weighed; ``largest`` bounds |psi|
-    in whole steps. |x_j| is at most ENDS, and x't and y are whole numbers below 2**52, so float64
-    knows them exactly.
+    ``measure`` is the norm of a vector at a point, or None where values are weighed; ``largest``
+    bounds |psi| in whole steps. |x_j| is at most ENDS, and x't and y are whole numbers below 2**52,
+    so float64 knows them exactly.
     """
 
     rows: Array
     response: Array
     stepped: Stepped
-    length: Length | None
+    measure: Measure | None
     largest: int
     jitter: int = 0  # log2 of the shifts that a response may get, in whole numbers of y
 
@@ -95,7 +94,7 @@ class LinearField:
     def score(self, theta: Point) -> Fraction:
         """Return the score at one lattice point, from all records."""
         t = np.array([float(k) for k in theta])
-        if self.length is None:
+        if self.measure is None:
             return self.stepped.rho_step * sum(
                 _total(self.stepped.rho(x @ t, y)) for x, y in self._blocks(_BLOCK)
             )
@@ -105,7 +104,7 @@ class LinearField:
                 added = part @ x
                 total = [a + worth * int(b) for a, b in zip(total, added, strict=True)]
         unit = self.stepped.psi_step / ENDS
-        return self.length([unit * a for a in total])
+        return self.measure(theta, [unit * a for a in total])
 
     def expand(self, centre: Array, half: Array) -> Expansion:
         """Expand the summed scores, or the value, over boxes.
@@ -129,7 +128,7 @@ class LinearField:
 
     def _expand(self, centre: Array, half: Array) -> Expansion:
         m, d = centre.shape
-        k = 1 if self.length is None else d
+        k = 1 if self.measure is None else d
         value, slope, out = np.zeros((m, k)), np.zeros((m, k, d)), np.zeros((m, k))
         most_middle, most_slope = np.zeros(m), np.zeros(m)
         fuzz = self._fuzz(centre, half)
@@ -139,7 +138,7 @@ class LinearField:
             steep = np.abs(chords.slope).max(axis=1, initial=0.0)
             most_middle = np.maximum(most_middle, np.abs(chords.middle).max(axis=1, initial=0.0))
             most_slope = np.maximum(most_slope, steep)
-            if self.length is None:
+            if self.measure is None:
                 value[:, 0] += chords.middle.sum(axis=1)
                 slope[:, 0] += chords.slope @ x
                 out[:, 0] += chords.miss.sum(axis=1) + 2 * fuzz * steep * len(x)
@@ -154,9 +153,9 @@ class LinearField:
         records = len(self.rows)
         rounding = 2.0**-52 * (size + records / size + 2 * d + 8) * records
         wide = ENDS * half.sum(axis=1)
-        entry = 1.0 if self.length is None else float(ENDS)
+        entry = 1.0 if self.measure is None else float(ENDS)
         lost = rounding * entry * (most_middle + most_slope * wide)
-        unit = self.stepped.rho_step if self.length is None else self.stepped.psi_step / ENDS
+        unit = self.stepped.rho_step if self.measure is None else self.stepped.psi_step / ENDS
         worth = float(unit)
         lost += 2.0**-50 * (np.abs(value).max(axis=1) + entry * records * most_slope * wide)
         out = (out * (1 + rounding) + lost[:, None]) * (worth * (1 + 2.0**-50))
@@ -199,7 +198,7 @@ class LinearField:
         middle, wide = centre @ x.T, half @ np.abs(x).T
         wide += fuzz[:, None]
         low, high = middle - wide, middle + wide
-        find = self.stepped.rho_chords if self.length is None else self.stepped.psi_chords
+        find = self.stepped.rho_chords if self.measure is None else self.stepped.psi_chords
         return find(low, high, np.broadcast_to(y, low.shape))
 
     def _fuzz(self, centre: Array, half: Array) -> Array:

@@ -13,12 +13,12 @@ from math import ceil, floor
 
 import numpy as np
 
-from kng.core.parts import Array, Expansion, Norm, Point
+from kng.core.parts import Array, Expansion, Point
 from kng.core.records import EVERY, Source
 from kng.losses.kernels.held import Everything
 from kng.losses.pointwise.function import Pointwise, Stepped
 from kng.losses.pointwise.steps import exact_sum
-from kng.losses.reading import ReadPlan
+from kng.losses.reading import Measure, ReadPlan
 
 # Records whose temporaries stay in the processor's cache.
 _BLOCK = 2**14
@@ -41,7 +41,7 @@ def read_location(source: Source, plans: Sequence[ReadPlan]) -> list[LocationSco
                 for step, s in zip(plan.grid.step, stepped, strict=True)
             )
             found.append(
-                LocationScore(rows, stepped, rises, plan.problem.norm, domain.first, domain.last)
+                LocationScore(rows, stepped, rises, plan.measure, domain.first, domain.last)
             )
     return found
 
@@ -58,14 +58,14 @@ class LocationScore:
     columns: Array
     stepped: tuple[Stepped, ...]
     rises: tuple[int | None, ...]
-    norm: Norm
+    measure: Measure
     first: Point
     last: Point
     _known: dict[tuple[int, int], int] = field(default_factory=dict, compare=False, repr=False)
 
     def score(self, theta: Point) -> Fraction:
         """Return the norm of the sum at one lattice point, exactly."""
-        return self.norm.value(self.vector(theta))
+        return self.measure(theta, self.vector(theta))
 
     def vector(self, point: Point) -> list[Fraction]:
         """Return the sum at one lattice point."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -15,9 +15,9 @@ from kng.core.design import Design
 from kng.core.parts import Expansion, Point
 from kng.core.quadratic import Quadratic, fraction, rational
 from kng.losses.kernels.gram import GramState, normal_equations
+from kng.losses.reading import Measure
 
 Array = NDArray[np.float64]
-Length = Callable[[Sequence[Fraction]], Fraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,14 @@ class QuadraticField:
         gradient   A theta - b,                                  theta = step t
         value      theta'A theta / 2 - b'theta + c
 
-    ``length`` is the norm of a vector, or None where values are weighed. ``matrix`` and ``vector``
-    are A and b, each rounded to float64 once.
+    ``measure`` is the norm of a vector at a point, or None where values are weighed. ``matrix`` and
+    ``vector`` are A and b, each rounded to float64 once.
     """
 
     quadratic: Quadratic
     constant: Fraction
     step: Fraction
-    length: Length | None
+    measure: Measure | None
     matrix: Array = field(init=False, compare=False, repr=False)
     vector: Array = field(init=False, compare=False, repr=False)
 
@@ -50,7 +50,7 @@ class QuadraticField:
         design: Design,
         slope: Fraction,
         step: Fraction,
-        length: Length | None,
+        measure: Measure | None,
     ) -> QuadraticField:
         """Return the field of  psi = slope * residual,  given sums of all products of columns."""
         exact = normal_equations(state, design)
@@ -63,7 +63,7 @@ class QuadraticField:
             Quadratic(exact.matrix * rational(slope), exact.vector * rational(slope * unit)),
             slope * unit**2 * Fraction(square, 2 * span**2),
             step,
-            length,
+            measure,
         )
 
     def shifted(self, bits: Bits) -> QuadraticField:  # noqa: ARG002
@@ -74,8 +74,9 @@ class QuadraticField:
         """Return the score at one lattice point."""
         at = fmpq_mat(len(theta), 1, [fmpq(k) * rational(self.step) for k in theta])
         image = self.quadratic.matrix * at
-        if self.length is not None:
-            return self.length([fraction(v) for v in (image - self.quadratic.vector).entries()])
+        if self.measure is not None:
+            vector = [fraction(v) for v in (image - self.quadratic.vector).entries()]
+            return self.measure(theta, vector)
         half = image * fmpq(1, 2) - self.quadratic.vector
         return self.constant + fraction((at.transpose() * half)[0, 0])
 
@@ -92,7 +93,7 @@ class QuadraticField:
         reach = (np.abs(centre) + half) * step
         gradient = (centre * step) @ matrix - self.vector
         sizes = reach @ size + np.abs(self.vector)
-        if self.length is not None:
+        if self.measure is not None:
             slope = np.broadcast_to(matrix * step, (len(centre), d, d))
             return Expansion(gradient, slope.copy(), rounding * sizes + np.finfo(float).tiny)
         constant = float(self.constant)

@@ -57,7 +57,7 @@ class Affine:
     def refusal(self, plan: DensityPlan) -> str | None:
         """Refuse norms that it cannot draw from, and domains other than a ball and everything."""
         norm, domain = plan.problem.norm, plan.problem.domain
-        known = norm.follows or norm.shape in {BoxShape(), SumShape(), RoundShape()}
+        known = norm.shape in {None, BoxShape(), SumShape(), RoundShape()}
         if not isinstance(norm, RealNorm) or not known:
             # Its proposals take coordinates apart, so weights and other balls are out.
             return f"The affine sampler cannot draw from the norm {described(norm)}."

@@ -26,7 +26,7 @@ class Scale:
     @classmethod
     def of(cls, plan: DensityPlan) -> Scale:
         """Return what a gradient is divided by."""
-        if plan.steady is not None:
+        if plan.steady is not None and not plan.varies:
             largest = float(plan.steady)
             return cls(lambda theta: np.full(theta.shape, largest), largest)
         loss, norm, unit = plan.problem.loss, plan.problem.norm, plan.problem.unit
