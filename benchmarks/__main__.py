@@ -5,13 +5,14 @@ import sys
 from benchmarks import (
     ledger,
     location,
+    noise,
     public_calls,
     quantile_regression,
     regression,
     versions,
 )
 
-TABLES = (location, regression, quantile_regression, ledger, versions, public_calls)
+TABLES = (location, regression, quantile_regression, noise, ledger, versions, public_calls)
 
 missed = sum(table.main() for table in TABLES)
 print(f"\n{missed} bars missed" if missed else "\nevery bar kept")

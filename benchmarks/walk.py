@@ -53,10 +53,10 @@ CALLS = {
     "quantile": Call(lambda: kng.quantile(NUMBERS, [0.25, 0.75], **LINE), 16),
     "mean": Call(lambda: kng.mean(NUMBERS, **LINE), 27),
     "geometric_median": Call(lambda: kng.geometric_median(X, **PLACES), 36),
-    "LinearRegression": Call(fit("LinearRegression"), 62),
+    "LinearRegression": Call(fit("LinearRegression"), 63),
     "LinearRegression kng": Call(fit("LinearRegression", mechanism="kng"), 45),
     "QuantileRegressor": Call(fit("QuantileRegressor"), 51),
-    "HuberRegressor": Call(fit("HuberRegressor", threshold=0.5), 40),
+    "HuberRegressor": Call(fit("HuberRegressor", threshold=0.5), 41),
 }
 
 

@@ -23,7 +23,7 @@ from kng.core.parts import Norm, Point
 from kng.losses import Location, Pinball, Squared
 from kng.losses.location_sum import LocationSum
 from kng.mechanisms import KNG, Exponential
-from kng.norms import L1, CoordinateSup, LInf
+from kng.norms import L1, L2, CoordinateSup, InterceptSup, LInf, Polytope
 
 # --- weighed lattices ----------------------------------------------------------------------------
 
@@ -87,7 +87,20 @@ def norms(last: Point, relation: str) -> dict[str, Norm]:
         "l1": L1(),
         "l1-weighted": L1(weights),
         "linf-weighted": LInf(weights),
+        "l2": L2(),
+        "l2-weighted": L2(weights),
+        "intercept": InterceptSup("2/3"),
+        "facets": Polytope(facets=_tilted(len(weights))),
+        "vertices": Polytope(
+            vertices=[[s * v for v in r] for r in _tilted(len(weights)) for s in (1, -1)]
+        ),
     }
+
+
+def _tilted(dim: int) -> list[list[int]]:
+    """Return axes and differences of neighbours, some of them long: far from monotone."""
+    steps = [[3 * (k == j) - 2 * (k == j + 1) for k in range(dim)] for j in range(dim - 1)]
+    return [*steps, *([int(k == j) for k in range(dim)] for j in range(dim))]
 
 
 def universe_of(values: tuple[int | Record, ...], relation: str) -> tuple[Dataset, ...]:

@@ -464,13 +464,27 @@ class RoundedBox:
         return ball(self.rate) ** d / (arb(2) ** d * math.factorial(d))
 
 
-NoiseLaw = Separate | RoundedBox
+@dataclass(frozen=True, slots=True)
+class RoundedNorm:
+    """Density proportional to exp(-rate ||u||), rounded to whole steps."""
+
+    rate: Fraction
+    norm: Norm
+    steps: tuple[Fraction, ...]
+
+    def loss(self, shift: Point) -> Fraction:
+        """Return the supremum of the log ratio of the densities, which bounds that of cells."""
+        return self.rate * self.norm.value([h * s for h, s in zip(self.steps, shift, strict=True)])
+
+
+NoiseLaw = Separate | RoundedBox | RoundedNorm
 
 
 def noise_law(plan: NoisePlan) -> NoiseLaw:
     """Return the law that production asks its samplers for: its own calls are overheard."""
     rates: list[Fraction] = []
     boxes: list[RoundedBox] = []
+    others: list[RoundedNorm] = []
 
     def laplace(_bits: Any, rate: Fraction) -> int:
         rates.append(rate)
@@ -480,12 +494,22 @@ def noise_law(plan: NoisePlan) -> NoiseLaw:
         boxes.append(RoundedBox(rate, widths))
         return (0,) * len(widths)
 
+    def lazy(norm: Norm, rate: Fraction, dim: int) -> tuple[Norm, Fraction]:
+        assert dim == len(plan.steps)
+        return norm, rate
+
+    def rounded(_bits: Any, made: tuple[Norm, Fraction], steps: tuple[Fraction, ...]) -> Point:
+        others.append(RoundedNorm(made[1], made[0], steps))
+        return (0,) * len(steps)
+
     with (
         mock.patch.object(noise_module, "discrete_laplace", laplace),
         mock.patch.object(noise_module, "rounded_box_noise", box),
+        mock.patch.object(noise_module, "LazyNoise", lazy),
+        mock.patch.object(noise_module, "rounded_noise", rounded),
     ):
         noise_module.noise(plan, None)
-    return boxes[0] if boxes else Separate(tuple(rates))
+    return others[0] if others else boxes[0] if boxes else Separate(tuple(rates))
 
 
 def audit_noise(setting: Setting, universe: tuple[Dataset, ...]) -> tuple[Fraction, set[Point]]:

@@ -35,7 +35,7 @@ from kng.norms import L1
 
 @pytest.mark.parametrize("records_per_person", [1, 2])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
-@pytest.mark.parametrize("norm", ["weighted-sup", "linf", "l1", "l1-weighted", "linf-weighted"])
+@pytest.mark.parametrize("norm", norms((1,), REPLACE))
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("shape", [LINE, PLANE], ids=["line", "plane"])
 def test_the_loss_of_every_neighbouring_pair_is_at_most_epsilon_and_reaches_it(
@@ -57,7 +57,9 @@ def test_the_loss_of_every_neighbouring_pair_is_at_most_epsilon_and_reaches_it(
     )
     worst, _ = audit_noise(setting, universe_of(values, relation))
     # Equality, not only a bound: the corners of the box are records, so Delta is attained.
-    assert worst == setting.epsilon
+    assert worst == setting.epsilon or (
+        "l2" in norm and abs(worst - setting.epsilon) < setting.epsilon / 2**80  # rounded roots
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ A norm that is listed here is tested at once, alone and with every body.
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 from typing import Any
 
@@ -34,6 +35,8 @@ def norms(dim: int) -> dict[str, Norm]:
         "cross": Polytope(facets=_cross(dim)),
         "hexagon": Polytope(facets=_hexagon(dim)),
         "partial sums": Polytope(facets=_partial_sums(dim)),
+        "random facets": Polytope(facets=_random(dim, 7)),
+        "random vertices": Polytope(vertices=_opposites(_random(dim, 11))),
     }
 
 
@@ -53,6 +56,19 @@ def _partial_sums(dim: int) -> list[list[float]]:
     """A tenth of v_1, v_1 + v_2, ...; the last of them twice."""
     rows = [[0.1 * (k <= j) for k in range(dim)] for j in range(dim)]
     return [*rows, rows[-1]]
+
+
+def _random(dim: int, seed: int) -> list[list[Fraction]]:
+    """2 d + 2 vectors at random, among them tilted ones: far from monotone."""
+    rng = random.Random(100 * seed + dim)
+    return [
+        [Fraction(rng.randint(-9, 9) or 1, rng.randint(1, 5)) for _ in range(dim)]
+        for _ in range(2 * dim + 2)
+    ]
+
+
+def _opposites(points: list[list[Fraction]]) -> list[list[Fraction]]:
+    return [*points, *([-v for v in point] for point in points)]
 
 
 NORMS = {(name, dim): norm for dim in DIMS for name, norm in norms(dim).items()}

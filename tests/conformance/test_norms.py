@@ -237,6 +237,42 @@ def test_shapes_are_stated():
         (lambda: Polytope(3), SpecTypeError, "list of rows"),
         (lambda: Polytope([[1, 2, 3], [2, 4, 6], [1, 1, 1]]), SpecError, "span 2 of 3"),
         (lambda: Polytope([[0.1, 0.3], ["1/3", 1]]), SpecError, "span 1 of 2"),
+        (lambda: Polytope(), SpecError, "facets or by its vertices; got neither"),
+        (lambda: Polytope([[1]], [[1], [-1]]), SpecError, "facets or by its vertices; got both"),
+        (lambda: Polytope([[1, float("nan")]]), SpecError, "facets of Polytope must be a finite"),
+        (lambda: Polytope([["a", 1]]), SpecError, "facets of Polytope must be a number"),
+        (lambda: Polytope(vertices=[]), SpecError, "Polytope needs vertices"),
+        (lambda: Polytope(vertices="ab"), SpecTypeError, "vertices of Polytope must be a list"),
+        (lambda: Polytope(vertices=[1, -1]), SpecTypeError, "each of the vertices of Polytope"),
+        (lambda: Polytope(vertices=[[1], [-1, 0]]), SpecError, "one number per coordinate"),
+        (lambda: Polytope(vertices=[[1, float("inf")]]), SpecError, "vertices of Polytope must be"),
+        (
+            lambda: Polytope(vertices=[[1, 2], [1, 0], [-1, 0]]),
+            SpecError,
+            r"symmetric about 0: it has the vertex \(1, 2\) but not \(-1, -2\)",
+        ),
+        (lambda: Polytope(vertices=[[1, 2], [-1, -2]]), SpecError, "span 1 of 2.*flat"),
+        (
+            lambda: Polytope(vertices=[[0.1, 0.3], [-0.1, -0.3], ["1/3", 1], ["-1/3", -1]]),
+            SpecError,
+            "span 1 of 2.*flat",
+        ),
+        (lambda: Polytope(vertices=[[0, 0]]), SpecError, "span 0 of 2"),
+        (
+            lambda: Polytope(
+                vertices=[[s * (i == j) for i in range(7)] for j in range(7) for s in (1, -1)]
+            ),
+            SpecError,
+            "at most 128 vertices in 6 coordinates.*got 14 in 7. Give facets",
+        ),
+        (lambda: Polytope(vertices=[[k] for k in range(-70, 71)]), SpecError, "got 141 in 1"),
+        (
+            lambda: Polytope(
+                vertices=[[s * 1e-300, s * 1e-299 * t] for s in (1, -1) for t in (1, 1.0000001)]
+            ),
+            SpecError,
+            "beyond 1e305",
+        ),
     ],
 )
 def test_what_is_no_norm_is_refused(make, error, says):

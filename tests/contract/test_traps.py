@@ -47,12 +47,13 @@ def refused(make: Any, *words: str, **options: Any) -> None:
 SLANTED = Polytope(facets=[(1, 1), (10, -10)])
 
 
-def test_a_norm_that_is_not_monotone_is_refused_by_objective_perturbation():
+def test_a_norm_that_is_not_monotone_has_its_true_sensitivity_in_noise():
+    """||(a, b)|| = max(|a + b|, 10 |a - b|) is 20 at (1, -1), and 2 at the corner of ones."""
+    plan = kng.KNorm(Location(Squared()), norm=SLANTED).plan(bounds=([0, 0], [1, 1]), epsilon=1)
+    assert plan.law.delta == "20"
     made = kng.ObjectivePerturbation(Linear(Huber(1)), norm=SLANTED)
-    with pytest.raises(IncompatibleParts, match=r"Linear\(Huber\(1\)\).*Polytope"):
-        made.plan(bounds_X=(-1, 1), epsilon=1)
-    with pytest.raises(IncompatibleParts, match="Polytope"):
-        kng.KNorm(Location(Squared()), norm=SLANTED).plan(bounds=([0, 0], [1, 1]), epsilon=1)
+    # 2 psi (1, z): psi and z up to 1 in size.
+    assert made.plan(bounds_X=(-1, 1), epsilon=1).law.delta == "40"
 
 
 def test_a_norm_that_is_not_monotone_has_its_true_sensitivity_in_kng():
@@ -295,8 +296,8 @@ def test_what_is_missing_in_a_part_is_named_when_it_is_given():
 
 
 def test_traps_are_refused_before_a_record_is_looked_at():
-    refused(lambda: kng.KNorm(Location(Squared()), norm=SLANTED), "Polytope",
-            bounds=([0, 0], [1, 1]), epsilon=1)  # fmt: skip
+    refused(lambda: kng.KNorm(Location(Squared()), norm=SLANTED), "Polytope", "3 coordinates",
+            bounds=([0, 0, 0], [1, 1, 1]), epsilon=1)  # fmt: skip
     refused(lambda: kng.KNG(Location(Squared()), domain=Whole()), "Location", "Whole", **LINE)
     refused(lambda: kng.KNG(Linear(Squared(), target="y"), domain=Whole(7)), "Whole(dim=7)",
             bounds={"x": (-1, 1), "y": (-3, 3)}, epsilon=1)  # fmt: skip

@@ -250,3 +250,31 @@ class LazyNorm(Norm, Protocol):
         An enclosure that is not finite asks for more bits.
         """
         ...
+
+
+@runtime_checkable
+class RejectingNorm(LazyNorm, Protocol):
+    """A lazy norm some of whose uniforms stand for no point; others are drawn in their place.
+
+    Given that the uniforms are inside, `noise` has its density.
+    """
+
+    def proposals(self, dim: int) -> int:
+        """Return a bound on how many sets of uniforms are drawn for a point, on average."""
+        ...
+
+    def inside(self, uniforms: Sequence[arb], dim: int) -> bool | None:
+        """Tell whether enclosed uniforms stand for a point; None asks for more bits.
+
+        It is never None for enclosures of a point alone, but for uniforms of probability 0.
+        """
+        ...
+
+
+@runtime_checkable
+class MeasuredBall(Norm, Protocol):
+    """A norm that knows how far a uniform point of its unit ball lies from 0, for predictions."""
+
+    def second_moments(self, dim: int) -> tuple[float, ...]:
+        """Return the mean square of each of its coordinates."""
+        ...

@@ -131,7 +131,7 @@ class KNorm(Assembled):
     ----------
     loss : loss of `kng.losses`
         One whose minimiser is a mean: ``Location(Squared())``.
-    norm : "auto", "l1", "linf", or a norm of `kng.norms`
+    norm : "auto", "l1", "l2", "linf", or a norm of `kng.norms`
         "auto" is the sup norm in units of what one record does to each coordinate of the sum.
 
     Examples

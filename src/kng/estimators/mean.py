@@ -68,7 +68,7 @@ def mean(
         weigh the lattice between the bounds, in up to five columns.
     norm : {"auto", "weighted-sup", "l1", "l2", "linf"} or a norm of `kng.norms`
         Norm of the noise, or of the gradient. "auto" is the weighted sup norm, the best one for a
-        box. K-norm noise in several columns is drawn in sup and sum norms.
+        box. With a private number of records the sum has a coordinate more, the count.
     domain : domain of `kng.domains`, optional
         Where "kng" and "exponential" look for the answer, in its units; between the bounds unless
         given.
@@ -152,9 +152,8 @@ def _on_the_sum(way: Way, granularity: Any, loss: Location, unit: PrivacyUnit) -
         # A sum of n records in whole steps is a mean in n-ths of a step: nothing is rounded.
         answers = answers.refined(unit.neighbours.n)
     optimal = _optimal(records, unit)
-    ball = named_norm(
-        way.norm, {"auto": optimal, "weighted-sup": optimal, "l1": L1(), "linf": LInf()}
-    )
+    names = {"auto": optimal, "weighted-sup": optimal, "l1": L1(), "l2": L2(), "linf": LInf()}
+    ball = named_norm(way.norm, names)
     return Problem(loss, ball, Whole(loss.dim, base=Uniform()), records, answers, unit)
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import sinh, sqrt
 from typing import ClassVar
 
-from kng.core.capabilities import SumLoss
+from kng.core.capabilities import MeasuredBall, SumLoss
 from kng.core.delta import delta
 from kng.core.errors import IncompatibleParts
 from kng.core.parts import described
@@ -21,18 +21,23 @@ def standard_deviations(plan: NoisePlan) -> tuple[float, ...] | None:
 
         one coordinate, sum norms   step / (sqrt(2) sinh(rate w step / 2)),  exactly
         box norms                   half width sqrt((d + 1) (d + 2) / 3) / rate, before rounding
+        other norms                 sqrt((d + 1) (d + 2) E v_j^2) / rate,  v uniform in their ball
 
-    None for norms with other balls.
+    None for norms that do not know E v_j^2.
     """
-    shape, d, one = plan.problem.norm.shape, len(plan.steps), Fraction(1)
+    norm, d, one = plan.problem.norm, len(plan.steps), Fraction(1)
+    shape = norm.shape
     if d > 1 and isinstance(shape, BoxShape):
         sides = shape.half_widths or (one,) * d
         return tuple(float(w / plan.rate) * sqrt((d + 1) * (d + 2) / 3) for w in sides)
     if d > 1 and not isinstance(shape, SumShape):
-        return None
+        if not isinstance(norm, MeasuredBall):
+            return None
+        squares = [(d + 1) * (d + 2) * v for v in norm.second_moments(d)]
+        return tuple(sqrt(v) / float(plan.rate) for v in squares)
     weights: tuple[Fraction, ...] = (one,) * d
     if d == 1:
-        weights = (plan.problem.norm.value((one,)),)
+        weights = (norm.value((one,)),)
     elif isinstance(shape, SumShape) and shape.weights:
         weights = shape.weights
     return tuple(

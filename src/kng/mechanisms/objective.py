@@ -8,10 +8,11 @@ from fractions import Fraction
 from math import expm1
 from typing import ClassVar
 
-from kng.core.capabilities import BallDomain, LazyNorm, SmoothLoss
+from kng.core.capabilities import BallDomain, SmoothLoss
 from kng.core.delta import delta
 from kng.core.enclosures import ball, floor_ceil, precision
 from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.lazy_noise import noise_refusal
 from kng.core.parts import described
 from kng.core.perturbed import PerturbedPlan
 from kng.core.problem import Problem
@@ -123,11 +124,9 @@ class Perturbation:
                 f"curvature; that of {described(loss)} is rounded or jumps. Use KNG."
             )
         problem.refuse_norm(loss.dim)
-        if not isinstance(norm, LazyNorm):
-            raise IncompatibleParts(
-                f"Objective perturbation of {described(loss)} cannot draw noise from the norm "
-                f"{described(norm)}. Use L1, L2 or LInf."
-            )
+        refused = noise_refusal(norm, loss.dim)
+        if refused is not None:
+            raise IncompatibleParts(f"Objective perturbation of {described(loss)} {refused}")
         if domain.bounded and not isinstance(domain, BallDomain):
             raise IncompatibleParts(
                 f"Objective perturbation minimises {described(loss)} over an L1Ball or over "

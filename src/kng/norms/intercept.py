@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import comb
 from typing import ClassVar
 
 import numpy as np
+from flint import arb
 
 from kng.core.bodies import Piece
+from kng.core.enclosures import ball
 from kng.core.errors import SpecError
 from kng.core.exact import exact
 from kng.core.parts import Norm
 from kng.core.shapes import InterceptShape, Shape
 from kng.norms.lp import furthest
 from kng.norms.rounding import Array, near_far, outwards
+from kng.norms.uniform_balls import cube_of, radius_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +92,48 @@ class InterceptSup:
     def refusal(self, dim: int) -> str | None:  # noqa: ARG002
         """Return None: it serves any number of coordinates."""
         return None
+
+    def uniforms(self, dim: int) -> int:
+        """Return how many uniform numbers a point of `noise` is made of."""
+        return 2 * dim + 1
+
+    def proposals(self, dim: int) -> int:
+        """Return d: the ball is (1 + slope + ... + slope^(d - 1)) / d of the box around it."""
+        return dim
+
+    def inside(self, uniforms: Sequence[arb], dim: int) -> bool | None:
+        """Tell whether a point (w_0, w / slope) of the box around the ball lies in it.
+
+        It does if (1 - slope) |w_0| + max_j |w_j| <= 1. None asks for more bits.
+        """
+        first, *rest = cube_of(uniforms, dim)
+        reach = ball(1 - self.slope) * abs(first)
+        sums = [reach + abs(w) for w in rest]
+        if any(total > 1 for total in sums):
+            return False
+        return all(total <= 1 for total in sums) or None
+
+    def noise(self, uniforms: Sequence[arb], dim: int) -> list[arb]:
+        """Enclose a point with density proportional to exp(-||u||), for uniforms that are inside.
+
+        A radius of Gamma(d + 1) times a point of the ball.
+        """
+        radius, (first, *rest) = radius_of(uniforms, dim), cube_of(uniforms, dim)
+        return [radius * first, *(radius * w / ball(self.slope) for w in rest)]
+
+    def second_moments(self, dim: int) -> tuple[float, ...]:
+        """Return the mean square of each coordinate of a uniform point of the ball.
+
+        |w_0| = t has density proportional to (1 - (1 - slope) t)^(d - 1), and given it the others
+        are uniform up to (1 - (1 - slope) t) / slope.
+        """
+        lost = self.slope - 1
+
+        def integral(power: int, degree: int) -> Fraction:
+            """Integrate t^power (1 - (1 - slope) t)^degree from 0 to 1."""
+            terms = (comb(degree, k) * lost**k / (k + power + 1) for k in range(degree + 1))
+            return sum(terms, Fraction(0))
+
+        mass = integral(0, dim - 1)
+        others = integral(0, dim + 1) / mass / (3 * self.slope**2)
+        return float(integral(2, dim - 1) / mass), *(float(others),) * (dim - 1)

@@ -239,6 +239,10 @@ class L2:
         total = sum((v * v for v in normal), arb(0)).sqrt()
         return _divided([radius * v / total for v in normal], self.weights)
 
+    def second_moments(self, dim: int) -> tuple[float, ...]:
+        """Return the mean square of each coordinate of a uniform point: 1 / ((d + 2) w_j^2)."""
+        return tuple(1 / float((dim + 2) * w * w) for w in spread(self.weights, dim))
+
 
 @dataclass(frozen=True, slots=True)
 class LInf:

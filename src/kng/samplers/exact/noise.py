@@ -1,16 +1,17 @@
 """Exact K-norm noise on the lattice of integer sums.
 
-    sum norms:  coordinates separate, and each is a discrete Laplace variable
-    box norms:  u = R * V,  R ~ Gamma(d + 1, rate),  V uniform in the unit ball;  round(u)
+    sum norms:    coordinates separate, and each is a discrete Laplace variable
+    other norms:  u with density proportional to exp(-rate ||u||_K);  round(u)
 
 The second is drawn as lazily refined reals: uniforms known to some bits, logarithms enclosed in
-balls, everything refined until the rounding of each coordinate is certain.
+balls, everything refined until the rounding of each coordinate is certain. A norm says itself how
+uniforms become a point (`LazyNorm`); that of a box is written out, as it was the first.
 
 Paper    Section 4.1 and its remark. Noise goes onto the integer sum: the same density on a
          lattice of means is not epsilon-private without the factor 2.
 Privacy  docs/proofs/samplers/noise.md. The noise is drawn without looking at the data, so its
          running time says nothing about them.
-Cost     Tens of microseconds a coordinate.
+Cost     Tens of microseconds a coordinate; by rejection in a polytope, at most d! times as much.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from typing import ClassVar
 from flint import arb
 
 from kng.core.bits import Bits
-from kng.core.capabilities import SumField
+from kng.core.capabilities import LazyNorm, SumField
 from kng.core.certificate import Certificate
 from kng.core.enclosures import ball, precision
-from kng.core.parts import Point, described
+from kng.core.lazy_noise import LazyNoise, noise_refusal, rounded_noise
+from kng.core.parts import Point
 from kng.core.plan import NoisePlan
 from kng.core.privacy import Assumption, Guarantee
 from kng.core.shapes import BoxShape, SumShape
@@ -40,14 +42,15 @@ class Noise:
     name: ClassVar[str] = "noise"
 
     def refusal(self, plan: NoisePlan) -> str | None:
-        """Refuse norms whose ball is no box and whose coordinates do not separate."""
-        norm = plan.problem.norm
-        if len(plan.steps) == 1 or isinstance(norm.shape, BoxShape | SumShape):
+        """Refuse norms that cannot say how uniforms become a point, or waste too many of them."""
+        norm, dim = plan.problem.norm, len(plan.steps)
+        if dim == 1 or isinstance(norm.shape, BoxShape | SumShape):
             return None
-        return f"No exact noise is known here for the norm {described(norm)}. Use LInf or L1."
+        refused = noise_refusal(norm, dim)
+        return None if refused is None else f"KNorm {refused}"
 
     def certify(self, plan: NoisePlan) -> NoisePlan:
-        """Promise an exact draw for norms whose ball is a box or whose coordinates separate."""
+        """Promise an exact draw."""
         return plan.certified(
             Certificate(
                 self,
@@ -73,7 +76,9 @@ def noise(plan: NoisePlan, bits: Bits) -> Point:
             discrete_laplace(bits, plan.rate * weight * step)
             for weight, step in zip(weights, plan.steps, strict=True)
         )
-    assert isinstance(shape, BoxShape)
+    if not isinstance(shape, BoxShape):
+        assert isinstance(norm, LazyNorm)
+        return rounded_noise(bits, LazyNoise(norm, plan.rate, dim), plan.steps)
     sides = shape.half_widths or (one,) * dim
     widths = tuple(w / h for w, h in zip(sides, plan.steps, strict=True))
     return rounded_box_noise(bits, plan.rate, widths)

@@ -23,16 +23,13 @@ from typing import ClassVar
 from kng.core.bits import Bits
 from kng.core.capabilities import BallDomain, LazyNorm, SmoothField
 from kng.core.certificate import Certificate
-from kng.core.enclosures import ball, floor_ceil, precision, root_above
-from kng.core.parts import Point, described
+from kng.core.enclosures import floor_ceil, precision, root_above
+from kng.core.lazy_noise import GUARD, LazyNoise, noise_refusal
+from kng.core.parts import Point
 from kng.core.perturbed import PerturbedPlan
 from kng.core.privacy import Assumption, Guarantee
 from kng.core.regions import Theta
 from kng.core.solve.piecewise import Objective, descent, first_point
-from kng.core.uniforms import LazyUniform
-
-# Arb's working precision beyond the bits that are known.
-_GUARD = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +40,8 @@ class Perturbed:
 
     def refusal(self, plan: PerturbedPlan) -> str | None:
         """Refuse norms whose noise cannot be refined."""
-        norm = plan.problem.norm
-        if isinstance(norm, LazyNorm):
-            return None
-        return f"Objective perturbation cannot draw noise from the norm {described(norm)}."
+        refused = noise_refusal(plan.problem.norm, plan.problem.loss.dim)
+        return None if refused is None else f"Objective perturbation {refused}"
 
     def certify(self, plan: PerturbedPlan) -> PerturbedPlan:
         """Promise the cell of the exact minimiser for noise in real numbers."""
@@ -79,31 +74,26 @@ class LinearTerm:
     """The vector u, with density proportional to exp(-rate ||u||_K), known to some bits."""
 
     def __init__(self, plan: PerturbedPlan) -> None:
-        norm, self._dim = plan.problem.norm, plan.problem.loss.dim
+        norm = plan.problem.norm
         assert isinstance(norm, LazyNorm)
-        self._norm, self._rate = norm, plan.rate
-        self._uniforms = [LazyUniform() for _ in range(norm.uniforms(self._dim))]
+        self._noise = LazyNoise(norm, plan.rate, plan.problem.loss.dim)
 
     @property
     def length(self) -> int:
         """How many bits of each uniform are known."""
-        return self._uniforms[0].length
+        return self._noise.length
 
     def refined(self, bits: Bits) -> tuple[Theta, Fraction] | None:
         """Look at one more word of each uniform; return a middle and how far u can be from it.
 
-        None while a logarithm is not yet bounded. The distance is Euclidean.
+        None while nothing bounds it yet. The distance is Euclidean.
         """
-        for number in self._uniforms:
-            number.refine(bits)
-        length = self.length
-        with precision(length + _GUARD):
-            unit = self._norm.noise([number.ball() for number in self._uniforms], self._dim)
-            scaled = [value / ball(self._rate) for value in unit]
-            if not all(value.is_finite() for value in scaled):
-                return None
-            ends = [floor_ceil(value, length) for value in scaled]
-        return _middle(ends, length)
+        enclosed = self._noise.refined(bits)
+        if enclosed is None:
+            return None
+        with precision(self.length + GUARD):
+            ends = [floor_ceil(value, self.length) for value in enclosed]
+        return _middle(ends, self.length)
 
 
 def _middle(ends: Sequence[tuple[int, int]], length: int) -> tuple[Theta, Fraction]:
