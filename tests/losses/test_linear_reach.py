@@ -1,4 +1,4 @@
-"""How far the scores of least squares reach along a direction: attacked by records, and attained."""
+"""How far scores of least squares reach along a direction: attacked by records, and attained."""
 
 from __future__ import annotations
 

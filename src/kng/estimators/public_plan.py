@@ -15,6 +15,7 @@ from kng.core.parts import described
 from kng.core.perturbed import PerturbedPlan
 from kng.core.plan import DensityPlan, NoisePlan
 from kng.core.privacy import Assumption, Guarantee
+from kng.core.problem import Problem
 from kng.core.regions import Region, Theta
 
 
@@ -47,6 +48,11 @@ class Planned:
     def epsilon(self) -> float:
         """What a release would cost."""
         return float(self._plan.epsilon)
+
+    @property
+    def problem(self) -> Problem:
+        """The parts and the public facts that it was made from."""
+        return self._plan.problem
 
     @property
     def law(self) -> Law:

@@ -60,7 +60,10 @@ class KNG:
             problem = problem.rounded(delta.over(region))
             delta = replace(delta, norm=problem.norm)
         largest = isinstance(domain, BallDomain)
-        steady = delta.over(region) if largest else delta.steady(region)
+        if domain.bounded and problem.norm.follows and standing_of(problem.norm) is Standing.PROVED:
+            steady: Fraction | None = Fraction(1)  # in the norm that is fitted at each theta
+        else:
+            steady = delta.over(region) if largest else delta.steady(region)
         ridge = _ridge(problem, epsilon)
         return DensityPlan(problem, epsilon, self.name, "gradient", delta, steady, ridge)
 

@@ -1,9 +1,22 @@
 """Norms: the K of the K-norm gradient mechanism."""
 
+from kng.norms.comparison import Comparison, compare
 from kng.norms.coordinate import CoordinateSup
+from kng.norms.hull import Hull
 from kng.norms.intercept import InterceptSup
 from kng.norms.lp import L1, L2, LInf
 from kng.norms.polytope import Polytope
 from kng.norms.weighted import WeightedSup
 
-__all__ = ["L1", "L2", "CoordinateSup", "InterceptSup", "LInf", "Polytope", "WeightedSup"]
+__all__ = [
+    "L1",
+    "L2",
+    "Comparison",
+    "CoordinateSup",
+    "Hull",
+    "InterceptSup",
+    "LInf",
+    "Polytope",
+    "WeightedSup",
+    "compare",
+]
