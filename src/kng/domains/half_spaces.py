@@ -111,7 +111,14 @@ class HalfSpaces:
 
 @dataclass(frozen=True)
 class WalledHalfSpaces(HalfSpaces):
-    """The same in numbers small enough for loops that are compiled."""
+    """The same in numbers small enough for loops that are compiled.
+
+        sum_j |a_ij| (last_j - first_j + 1)  <=  2^40
+
+    Paper    none; Section 4.2 has an l1 ball.
+    Privacy  Public, as `HalfSpaces`. docs/proofs/domains/half_spaces.md.
+    Cost     O(d) a half-space, for a point or a box.
+    """
 
     def inequalities(self) -> list[Wall]:
         """Return the box's, and the walls."""

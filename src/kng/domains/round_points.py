@@ -35,10 +35,10 @@ class RoundPoints:
         # Squares stay far below what float64 can hold, whatever the corner of the box.
         ends = (*self.box.first, *self.box.last)
         reach = max(map(abs, ends)) * max(self.weights) + max(map(abs, self.centre))
-        if 2 * reach.bit_length() > 2 * MOST_BITS or self.limit.bit_length() > 2 * MOST_BITS:
+        if reach.bit_length() > MOST_BITS or self.limit.bit_length() > 2 * MOST_BITS:
             raise SpecError(
-                "The steps of the coordinates have no common measure of a usable size. Use steps "
-                "whose ratios are simple, such as powers of two."
+                "The radius of L2Ball and the steps of the coordinates have no common measure of a "
+                "usable size. Use steps whose ratios are simple, such as powers of two."
             )
         if not self.contains(self.inner):
             raise SpecError("RoundPoints: the point that should lie inside does not.")
