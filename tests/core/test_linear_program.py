@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from kng.core.solve.linear_program import NoEnd, NoPoint, farthest
+from kng.core.solve.linear_program import EmptyError, EndlessError, farthest
 
 
 def program(rng: np.random.Generator, d: int, m: int) -> tuple[list[list[F]], list[F], list[F]]:
@@ -30,11 +30,11 @@ def test_a_program_has_the_answer_of_a_solver_and_a_corner_that_attains_it(d):
         solved = linprog(-c, a, b, bounds=(None, None))
         try:
             found = farthest(rows, limits, direction)
-        except NoPoint:
+        except EmptyError:
             outcomes.add("empty")
             assert not feasible
             continue
-        except NoEnd:
+        except EndlessError:
             outcomes.add("endless")
             assert not feasible or solved.status == 3
             continue
@@ -62,5 +62,5 @@ def test_a_program_that_makes_the_steepest_descent_go_round_ends():
 def test_numbers_are_exact_however_close_two_planes_are():
     tiny = F(1, 10**200)
     assert farthest([[1], [-1]], [tiny, 0], [1]).value == tiny
-    with pytest.raises(NoPoint):
+    with pytest.raises(EmptyError):
         farthest([[1], [-1]], [-tiny, 0], [1])

@@ -12,7 +12,7 @@ from kng.core.errors import IncompatibleParts, SpecError, SpecTypeError
 from kng.core.exact import exact, positive, show
 from kng.core.parts import Base, Point
 from kng.core.regions import Grid, Region, Theta
-from kng.core.solve.linear_program import NoEnd, farthest
+from kng.core.solve.linear_program import EndlessError, farthest
 from kng.domains.half_spaces import HalfSpaces, between, cut, point_inside, walls_on
 from kng.domains.points import LatticeBox
 from kng.domains.stated import UNIFORM, agreed, equally_likely, shown
@@ -55,7 +55,7 @@ class Polytope:
 
     waits: ClassVar[bool] = False
 
-    def __init__(self, A: Any, b: Any, base: Base = UNIFORM) -> None:  # noqa: N803 - A x <= b
+    def __init__(self, A: Any, b: Any, base: Base = UNIFORM) -> None:
         rows, limits = _read(A, b)
         self._set(rows, limits, base, _region(rows, limits))
 
@@ -188,12 +188,13 @@ def _region(rows: tuple[Theta, ...], limits: Theta) -> Region:
             "Polytope is flat: every theta that satisfies its half-spaces lies on the edge of one, "
             "so that it has no volume. Enlarge b, or use fewer coordinates."
         )
-    low, high = [], []
+    low: list[Fraction] = []
+    high: list[Fraction] = []
     for j in range(d):
         for sign, ends in ((-1, low), (1, high)):
             try:
                 ends.append(_reach(rows, limits, [sign * (i == j) for i in range(d)]))
-            except NoEnd:
+            except EndlessError:
                 raise SpecError(
                     f"Polytope is unbounded: nothing keeps coordinate {j} from being as "
                     f"{'large' if sign > 0 else 'small'} as it likes. Add half-spaces."

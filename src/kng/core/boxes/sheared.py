@@ -65,7 +65,7 @@ class ShearedBoxes:
     def _far(self) -> bool:
         """Whether sums of products with walls could round by a half; only a steep shear makes them.
 
-        They have some 3 d + 5 roundings (docs/proofs/domains/half_spaces.md).
+        docs/proofs/domains/half_spaces.md counts them.
         """
         d = len(self.pilot)
         sides = np.abs(self.shear) @ 2.0 ** self.whole[0, d : 2 * d]

@@ -3,8 +3,8 @@
     largest  c'x   with  A x <= b        equals        least  b'y   with  A'y = c,  y >= 0
 
 The right one is solved by the simplex method in two phases. It ends: costs fall, or Bland's rule is
-followed until they do. It has no y if x may go on for ever (or if there is no x), and no least value
-if there is no x.
+followed until they do. It has no y if x may go on for ever (or if there is no x), and no least
+value if there is no x.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ class Farthest(NamedTuple):
     at: tuple[Fraction, ...]
 
 
-class NoPoint(Exception):
+class EmptyError(Exception):
     """No x satisfies A x <= b."""
 
 
-class NoEnd(Exception):
+class EndlessError(Exception):
     """c'x has no largest value where there is any x at all."""
 
 
 def farthest(rows: Sequence[Row], limits: Row, direction: Row) -> Farthest:
     """Return the largest c'x over all x with A x <= b, one row of A for each limit.
 
-    Raises `NoEnd` if no y >= 0 has A'y = c, and `NoPoint` if b'y has no least value.
+    Raises `EndlessError` if no y >= 0 has A'y = c, and `EmptyError` if b'y has no least value.
     """
     d, m = len(direction), len(rows)
     wanted = [_ratio(c) for c in direction]
@@ -54,7 +54,7 @@ def farthest(rows: Sequence[Row], limits: Row, direction: Row) -> Farthest:
     first.append(-sum((line[-1] for line in tableau), zero))
     _descend(tableau, first, basis, m)
     if first[-1] != 0:
-        raise NoEnd
+        raise EndlessError
     _drive_out(tableau, basis, m)
     costs = [_ratio(b) for b in limits] + [zero] * (d + 1)
     second = list(costs)
@@ -62,7 +62,7 @@ def farthest(rows: Sequence[Row], limits: Row, direction: Row) -> Farthest:
         if costs[k]:
             second = [a - costs[k] * b for a, b in zip(second, line, strict=True)]
     if not _descend(tableau, second, basis, m):
-        raise NoPoint
+        raise EmptyError
     # Reduced costs of the artificial variables are the multipliers of their equations.
     corner = tuple(_fraction(-signs[j] * second[m + j]) for j in range(d))
     return Farthest(_fraction(-second[-1]), corner)
