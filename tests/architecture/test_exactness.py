@@ -33,8 +33,12 @@ CALIBRATION = [
     "core/problem.py",
     "core/regions.py",
     "core/smoothing.py",
+    "core/solve/linear_program.py",
     "domains/ball.py",
     "domains/box.py",
+    "domains/l2_ball.py",
+    "domains/polytope.py",
+    "domains/simplex.py",
     "domains/uncrossed.py",
     "domains/whole.py",
     "losses/distance.py",
@@ -48,6 +52,7 @@ CALIBRATION = [
 ]
 # What says how far one record reaches, or what privacy asks for, in files that hold more than that.
 REACHES = {
+    "domains/half_spaces.py": {"contains", "walls_on", "between", "cut", "point_inside"},
     "losses/linear_spread.py": {"over", "under", "steepest", "largest_response", "longest"},
     "losses/pointwise/huber.py": {"psi", "apart", "rho", "curvature"},
     "losses/pointwise/pinball.py": {"psi", "apart", "rho"},

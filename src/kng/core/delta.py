@@ -120,7 +120,9 @@ class Delta:
         """Return Delta if it is the same at every theta of a region, else None."""
         try:
             largest = self.over(region)
-        except IncompatibleParts:  # unbounded there
+        except IncompatibleParts:
+            if region.bounded:  # a refusal that must not wait for a draw
+                raise
             return None
         return largest if largest == self.under(region) else None
 

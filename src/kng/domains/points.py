@@ -15,9 +15,9 @@ from kng.core.lattice import Lattice
 from kng.core.parts import Array, Mask, Point
 
 # Whole numbers of walls stay far below what float64 can hold.
-_MOST_BITS = 500
+MOST_BITS = 500
 # Sums of multiples of 1/2 up to this size are exact in float64, in any order.
-_EXACT = 2.0**51
+EXACT = 2.0**51
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class LatticeBox:
 
     def beside(self, low: Array, high: Array) -> tuple[Mask, Mask]:
         """Tell of boxes, rows of corners, which lie wholly inside and which wholly outside."""
-        (below_first, above_first), (below_last, above_last) = map(_around, (self.first, self.last))
+        (below_first, above_first), (below_last, above_last) = map(around, (self.first, self.last))
         inside = (low >= above_first) & (high <= below_last)
         outside = (high < below_first) | (low > above_last)
         return np.asarray(inside.all(axis=1)), np.asarray(outside.any(axis=1))
@@ -112,7 +112,7 @@ class WalledBox:
     def __post_init__(self) -> None:
         if any(w < 1 for w in self.weights):
             raise SpecError("WalledBox needs positive weights.")
-        if any(abs(v).bit_length() > _MOST_BITS for v in (*self.weights, *self.centre, self.limit)):
+        if any(abs(v).bit_length() > MOST_BITS for v in (*self.weights, *self.centre, self.limit)):
             raise SpecError(
                 "The steps of the coordinates have no common measure of a usable size. Use steps "
                 "whose ratios are simple, such as powers of two."
@@ -186,9 +186,9 @@ class WalledBox:
             reach = np.maximum(np.abs(low), np.abs(high))
             size = (weights * reach + np.abs(centre)).sum(axis=1)
             halves = (np.rint(2 * low) == 2 * low) & (np.rint(2 * high) == 2 * high)
-            exact = halves.all(axis=1) & (size <= _EXACT)
+            exact = halves.all(axis=1) & (size <= EXACT)
             margin = np.where(exact, 0.0, (self.dim + 8) * 2.0**-51 * size)
-            (below,), (above,) = _around((self.limit,))
+            (below,), (above,) = around((self.limit,))
             inside, outside = self.box.beside(low, high)
             inside &= most + margin <= below
             outside |= least - margin > above
@@ -201,7 +201,7 @@ def common_measure(numbers: Sequence[Fraction]) -> Fraction:
     return Fraction(gcd(*(int(v * under) for v in numbers)), under)
 
 
-def _around(point: Point) -> tuple[Array, Array]:
+def around(point: Point) -> tuple[Array, Array]:
     """Return float64 at most and at least each whole number, equal to it where one is."""
     below, above = [], []
     for k in point:

@@ -24,6 +24,8 @@ Whole = NDArray[np.int64]
 # 2**-16, so a constant one is sheared away exactly.
 SHIFT = 16
 _STEEPEST = 4.0
+# Sums of products with walls up to this size, in up to five coordinates, round by less than a half.
+_LARGEST_FORM = 2.0**46
 # Boxes that there is room for at first.
 _FIRST = 1024
 
@@ -56,6 +58,18 @@ class ShearedBoxes:
             ]
         )
         self._root(domain)
+        if self._far():
+            self.turn[:], self.shear[:] = 0, np.eye(d)
+            self._root(domain)
+
+    def _far(self) -> bool:
+        """Whether sums of products with walls could round by a half; only a steep shear makes them.
+
+        docs/proofs/domains/half_spaces.md counts them.
+        """
+        d = len(self.pilot)
+        sides = np.abs(self.shear) @ 2.0 ** self.whole[0, d : 2 * d]
+        return len(self.walls) > 0 and bool((np.abs(self.walls) @ sides).max() > _LARGEST_FORM)
 
     def _root(self, domain: Walled | Points) -> None:
         """Make the root: a box around the domain with the pilot at a third of every side.
