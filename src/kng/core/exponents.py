@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kng.core.parts import Array
+from kng.core.parts import Array, described
 
 if TYPE_CHECKING:
     from kng.core.plan import DensityPlan
 
 # Rates are rounded outwards by this.
 _OUTWARDS = 2.0**-48
+# What a theta in float64 may be away from the one it stands for, in parts of its terms.
+_ROUNDED = 2.0**-50
+# Exponents of a base measure up to this are told apart by 2**-8 or so.
+_STEEPEST = 2.0**40
 _LEAST, _LARGEST = 2.0**-1000, float(np.finfo(np.float64).max)
 
 
@@ -34,7 +38,35 @@ def exponent_bounds(
         least, most = plan.problem.norm.bounds(low, high)
     slow, fast = _rates(plan, first, last)
     lower = np.maximum(least, 0.0) * slow * (1 - _OUTWARDS)
-    return lower, np.where(most > 0, most, 0.0) * fast * (1 + _OUTWARDS)
+    upper = np.where(most > 0, most, 0.0) * fast * (1 + _OUTWARDS)
+    if plan.problem.domain.base.even:
+        return lower, upper
+    near, far = base_bounds(plan, first, last)
+    return (lower + near) * (1 - _OUTWARDS), (upper + far) * (1 + _OUTWARDS)
+
+
+def base_bounds(plan: DensityPlan, first: Array, last: Array) -> tuple[Array, Array]:
+    """Return bounds on the exponent of the base measure over boxes of lattice points."""
+    grid = plan.problem.grid
+    origin, step = (np.array([float(v) for v in each]) for each in (grid.origin, grid.step))
+    ends = [origin + step * corner for corner in (first, last)]
+    room = [_ROUNDED * (np.abs(origin) + np.abs(step * corner)) for corner in (first, last)]
+    return plan.problem.domain.base.exponent_bounds(ends[0] - room[0], ends[1] + room[1])
+
+
+def too_steep(plan: DensityPlan) -> str | None:
+    """Refuse a base measure whose exponents float64 could not tell apart, or return None."""
+    domain = plan.problem.domain
+    if domain.base.even:
+        return None
+    corners = (np.array([end], dtype=np.float64) for end in (plan.domain.first, plan.domain.last))
+    _, most = base_bounds(plan, *corners)
+    if most[0] <= _STEEPEST:
+        return None
+    return (
+        f"The base measure of {described(domain)} falls by a factor of more than exp(2**40) within "
+        "it, far beyond what branch and bound can follow. Use a wider base, or a smaller domain."
+    )
 
 
 def _rates(plan: DensityPlan, first: Array, last: Array) -> tuple[Array | float, Array | float]:
