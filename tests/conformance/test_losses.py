@@ -17,7 +17,7 @@ from kng.core.errors import IncompatibleParts
 from kng.core.parts import Norm
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.regions import Region
-from kng.domains import LatticeBox
+from kng.domains import Box, LatticeBox
 from kng.losses.accelerators import ACCELERATORS, accelerator_of
 from kng.losses.distance import Distance
 from kng.losses.fields.distance_field import read_distance
@@ -97,7 +97,7 @@ def test_the_smallest_body_reaches_no_farther_than_any_of_a_region(row, unit):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a loss asks of a plan, with itself as the problem."""
+    """What a loss asks of a plan."""
 
     row: Row
     norm: Norm
@@ -107,7 +107,9 @@ class Plan:
 
     @property
     def problem(self):
-        return self
+        return SimpleNamespace(
+            loss=self.loss, norm=self.norm, unit=self.unit, domain=Box(0, 1, self.loss.dim)
+        )
 
     @property
     def loss(self):

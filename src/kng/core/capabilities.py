@@ -207,10 +207,13 @@ class BallDomain(Domain, Protocol):
 
 @runtime_checkable
 class TailedBase(Base, Protocol):
-    """A base density proportional to (1 + ||theta||_1)^-(d + freedom)."""
+    """A base density proportional to (1 + ||theta||_1)^-(d + freedom).
+
+    It states its freedom by the norm: other bases have degrees of freedom, too.
+    """
 
     @property
-    def freedom(self) -> int:
+    def l1_freedom(self) -> int:
         """Degrees of freedom: the tail of ||theta||_1 falls like its power."""
         ...
 

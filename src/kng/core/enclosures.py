@@ -1,4 +1,4 @@
-"""Rigorous enclosures of exp, from Arb's ball arithmetic, and of square roots.
+"""Rigorous enclosures of exp and log, from Arb's ball arithmetic, and of square roots.
 
 An enclosure at b bits is a pair of integers with ``low <= 2**b * value <= high``. Decisions are
 made only when it decides them; otherwise b grows. The tests check these against the correctly
@@ -20,6 +20,8 @@ from flint import arb, ctx, fmpq
 _PRECISION = RLock()
 # gamma stays below 0.77 * bits, so its rounding costs fewer than 32 bits, as does everything else.
 _GUARD = 64
+# Logarithms are rounded to steps of 2**-64.
+_LOG_BITS = 64
 
 
 def _after_fork() -> None:
@@ -65,6 +67,21 @@ def exp_minus(gamma: Fraction, bits: int) -> tuple[int, int]:
     with precision(bits + _GUARD):
         low, high = floor_ceil((-ball(gamma)).exp(), bits)
     return max(low, 0), min(high, 1 << bits)
+
+
+def log_below(number: Fraction, times: Fraction) -> Fraction:
+    """Return ``times * log(number)`` for a number of at least 1, rounded down to a step of 2**-64.
+
+    A rational number other than 1 has an irrational logarithm, so that some precision decides.
+    """
+    if number == 1:
+        return Fraction(0)
+    low, high, bits = 0, 2, 192
+    while high - low > 1:
+        with precision(bits):
+            low, high = floor_ceil(ball(times) * ball(number).log(), _LOG_BITS)
+        bits *= 2
+    return Fraction(low, 2**_LOG_BITS)
 
 
 def root_above(square: Fraction) -> Fraction:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, r
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.base_measure import Base
 from kng.core.bits import Bits
 from kng.core.bodies import Body, Piece
 from kng.core.exact import show
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     Loader: TypeAlias = Callable[[], None]
     Reader: TypeAlias = Callable[[Source, Sequence[Any]], Sequence["Field"]]
 
+__all__ = ["Base"]  # it stands in a file of its own, and is asked for here
 Point = tuple[int, ...]
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -139,7 +141,7 @@ class RoundedNorm(Norm, Protocol):
 
 
 class Points(Protocol):
-    """The lattice points of a bounded domain, each with the same base weight."""
+    """The lattice points of a bounded domain; its base measure weighs them, not they."""
 
     @property
     def dim(self) -> int:
@@ -193,19 +195,6 @@ class Walled(Points, Protocol):
         ...
 
 
-class Base(Protocol):
-    """How likely each theta is before the records are seen, in the units of theta."""
-
-    def log_density(self, theta: Array) -> Array:
-        """Return the log density at rows of theta, up to a constant."""
-        ...
-
-    @property
-    def finite(self) -> bool:
-        """Whether it has finite mass on the whole space, not only on bounded sets."""
-        ...
-
-
 class Domain(Protocol):
     """Theta and its base measure, in the units of theta."""
 
@@ -250,7 +239,7 @@ class Domain(Protocol):
         ...
 
     def on(self, grid: Grid) -> Points:
-        """Return its lattice points; refuse if it is unbounded or its base is not uniform."""
+        """Return its lattice points; refuse if it is unbounded."""
         ...
 
     def given(self, grid: Grid, drawn: Sequence[Point]) -> Domain:

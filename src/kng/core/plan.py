@@ -1,6 +1,7 @@
 """What will be drawn, fixed before the charge; where epsilon becomes the rate of a density.
 
     DensityPlan   p(theta) proportional to exp( -(epsilon / 2) * score(theta) / Delta(theta) )
+                  times the density of the base measure
     NoisePlan     sum + u,  u with density proportional to exp( -epsilon * ||u||_K / Delta )
 
 The 2 pays for the normaliser, which depends on the data. Additive noise has none, because its
@@ -10,15 +11,16 @@ price of a privacy loss that ranges over 2 epsilon instead of epsilon.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from kng.core.certificate import Certificate
 from kng.core.delta import Delta
 from kng.core.errors import IncompatibleParts
-from kng.core.exponents import exponent_bounds
+from kng.core.exponents import base_bounds, exponent_bounds
 from kng.core.lattice import Lattice
 from kng.core.law import Law
 from kng.core.parts import Array, Field, Point, Points, described
@@ -29,6 +31,9 @@ from kng.core.smoothing import EXTRA_RANGE, Smoothing
 
 if TYPE_CHECKING:
     from kng.core.parts import Loader, Plan, Reader
+
+# What a field can do only where all thetas are equally likely before the records are seen.
+UNWEIGHED = frozenset({"line", "covered"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +83,12 @@ class DensityPlan:
 
     @property
     def offers(self) -> frozenset[str]:
-        """What the field of this plan will be able to do, from public facts."""
-        return self.problem.loss.offers(self)
+        """What the field of this plan will be able to do, from public facts.
+
+        Valleys of a score and covers of a field's own know nothing of a base measure.
+        """
+        found = self.problem.loss.offers(self)
+        return found if self.problem.domain.base.even else found - UNWEIGHED
 
     def certified(self, certificate: Certificate) -> Self:
         """Return the plan with a sampler's promise; how it is read is decided with it."""
@@ -153,11 +162,12 @@ class DensityPlan:
         return norm.value(vector)
 
     def exponent(self, point: Point, score: Fraction) -> Fraction:
-        """Return gamma(theta), so that the density is exp(-gamma)."""
-        return self.epsilon * score / (2 * self.delta_at(point))
+        """Return gamma(theta), so that the density is exp(-gamma), with the base measure's part."""
+        base, gamma = self.problem.domain.base, self.epsilon * score / (2 * self.delta_at(point))
+        return gamma if base.even else gamma + base.exponent(self.problem.grid.theta(point))
 
     def score_at(self, point: Point, exponent: Fraction) -> Fraction:
-        """Return the raw score at theta that has this exponent; the inverse of `exponent`."""
+        """Return the raw score at theta that has this exponent, where all thetas weigh alike."""
         return exponent * 2 * self.delta_at(point) / self.epsilon
 
     def exponent_bounds(
@@ -168,6 +178,11 @@ class DensityPlan:
         ``low`` and ``high`` bound the coordinates of the vector whose norm is the score.
         """
         return exponent_bounds(self, low, high, first, last)
+
+    @property
+    def base_bounds(self) -> Callable[[Array, Array], tuple[Array, Array]] | None:
+        """Bounds on the base measure's part of gamma over such boxes; None where it has none."""
+        return None if self.problem.domain.base.even else partial(base_bounds, self)
 
     def nearest(self, theta: Array) -> Point:
         """Return the lattice point that stands for real numbers, on the plan's grid."""

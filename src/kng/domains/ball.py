@@ -13,7 +13,7 @@ from kng.core.exact import positive, show
 from kng.core.parts import Base, Point
 from kng.core.regions import Grid, Region
 from kng.domains.points import LatticeBox, WalledBox, common_measure
-from kng.domains.stated import UNIFORM, agreed, equally_likely, known, shown, stated
+from kng.domains.stated import UNIFORM, agreed, based, known, rescaled, shown, stated
 
 # An l1 ball has 2^d walls.
 _MOST_COORDINATES = 10
@@ -31,7 +31,7 @@ class L1Ball:
         The bound.
     dim : int, optional
         Number of coordinates; by default as many as the loss has.
-    base : Base
+    base : base of `kng.bases`, or an earlier Release
         The base measure, by default uniform.
 
     Paper    Section 4.2, with radius B.
@@ -52,7 +52,8 @@ class L1Ball:
         """Take a number that was read before: it may be larger than a caller's."""
         object.__setattr__(self, "radius", radius)
         object.__setattr__(self, "_dim", dim)
-        object.__setattr__(self, "base", base)
+        region = None if dim is None else Region.ball(radius, dim)
+        object.__setattr__(self, "base", base if base is UNIFORM else based(base, region))
         return self
 
     def __repr__(self) -> str:
@@ -88,12 +89,17 @@ class L1Ball:
 
     def sized(self, dim: int) -> L1Ball:
         """Return the ball with as many coordinates as the loss, or refuse."""
-        return L1Ball(self.radius, agreed(self._dim, dim, repr(self)), self.base)
+        size = agreed(self._dim, dim, repr(self))
+        return object.__new__(L1Ball)._set(self.radius, size, self.base)
 
     def scaled(self, factor: Fraction) -> L1Ball:
         """Return the same ball in other units: its radius times a positive factor."""
         radius = positive(factor, "factor") * self.radius
-        return object.__new__(L1Ball)._set(radius, self._dim, self.base)
+        return object.__new__(L1Ball)._set(radius, self._dim, rescaled(self.base, factor))
+
+    def based(self, base: Base) -> L1Ball:
+        """Return the same ball with another base measure."""
+        return object.__new__(L1Ball)._set(self.radius, self._dim, base)
 
     def region(self) -> Region:
         """Return the box around it, and its radius."""
@@ -113,7 +119,6 @@ class L1Ball:
         In units of a common measure u of steps and origins, theta_j = u (w_j k_j - c_j) with whole
         w and c, so that ||theta||_1 <= radius is  sum_j |w_j k_j - c_j| <= floor(radius / u).
         """
-        equally_likely(self.base, repr(self))
         agreed(self.dim, len(grid.step), repr(self), "lattice")
         if self.dim > _MOST_COORDINATES:
             raise IncompatibleParts(

@@ -14,7 +14,7 @@ from kng.core.lattice import Lattice
 from kng.core.parts import Base, Point
 from kng.core.regions import Grid, Region, Theta
 from kng.domains.points import LatticeBox
-from kng.domains.stated import UNIFORM, agreed, equally_likely, known, shown, stated
+from kng.domains.stated import UNIFORM, agreed, based, known, rescaled, shown, stated
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -29,7 +29,7 @@ class Box:
         The bounds of every coordinate, or one for each.
     dim : int, optional
         Number of coordinates; by default as many as the loss has.
-    base : Base
+    base : base of `kng.bases`, or an earlier Release
         The base measure, by default uniform.
 
     Paper    The densities for bounded scores are improper without a bounded Theta
@@ -71,7 +71,8 @@ class Box:
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "_dim", dim)
-        object.__setattr__(self, "base", base)
+        region = None if dim is None else Region.between(low, high)
+        object.__setattr__(self, "base", base if base is UNIFORM else based(base, region))
         return self
 
     def __repr__(self) -> str:
@@ -85,7 +86,12 @@ class Box:
     def of(cls, lattice: Lattice) -> Box:
         """Return the box around all points of a lattice."""
         last = lattice.units(lattice.last)
-        return object.__new__(cls)._set(lattice.origin, last, len(last), UNIFORM)
+        return cls.between(lattice.origin, last)
+
+    @classmethod
+    def between(cls, low: Theta, high: Theta, base: Base = UNIFORM) -> Box:
+        """Return the box with these exact corners."""
+        return object.__new__(cls)._set(low, high, len(low), base)
 
     @property
     def described(self) -> str:
@@ -113,13 +119,19 @@ class Box:
     def sized(self, dim: int) -> Box:
         """Return the box with as many coordinates as the loss, or refuse."""
         agreed(self._dim, dim, repr(self))
-        return self if self._dim else Box(self.low[0], self.high[0], dim, self.base)
+        if self._dim:
+            return self
+        return object.__new__(Box)._set(self.low * dim, self.high * dim, dim, self.base)
 
     def scaled(self, factor: Fraction) -> Box:
         """Return the same box in other units: each theta times a positive factor."""
         positive(factor, "factor")
         low, high = (tuple(factor * v for v in end) for end in (self.low, self.high))
-        return object.__new__(Box)._set(low, high, self._dim, self.base)
+        return object.__new__(Box)._set(low, high, self._dim, rescaled(self.base, factor))
+
+    def based(self, base: Base) -> Box:
+        """Return the same box with another base measure."""
+        return object.__new__(Box)._set(self.low, self.high, self._dim, base)
 
     def region(self) -> Region:
         """Return its corners, and the largest l1 norm between them."""
@@ -137,7 +149,6 @@ class Box:
 
     def on(self, grid: Grid) -> LatticeBox:
         """Return its lattice points."""
-        equally_likely(self.base, repr(self))
         agreed(self.dim, len(grid.step), repr(self), "lattice")
         sides = list(zip(self.low, self.high, grid.origin, grid.step, strict=True))
         first = tuple(ceil((a - origin) / step) for a, _, origin, step in sides)

@@ -14,7 +14,7 @@ from kng.core.parts import Base, Point
 from kng.core.regions import Grid, Region
 from kng.domains.points import LatticeBox, common_measure
 from kng.domains.round_points import RoundPoints
-from kng.domains.stated import UNIFORM, agreed, equally_likely, known, shown, stated
+from kng.domains.stated import UNIFORM, agreed, based, known, rescaled, shown, stated
 
 # Binary digits behind the point of an irrational square root.
 _BITS = 96
@@ -32,7 +32,7 @@ class L2Ball:
         The bound.
     dim : int, optional
         Number of coordinates; by default as many as the loss has.
-    base : Base
+    base : base of `kng.bases`, or an earlier Release
         The base measure, by default uniform.
 
     Paper    none; Section 4.2 has an l1 ball.
@@ -54,7 +54,10 @@ class L2Ball:
         """Take a number that was read before: it may be larger than a caller's."""
         object.__setattr__(self, "radius", radius)
         object.__setattr__(self, "_dim", dim)
-        object.__setattr__(self, "base", base)
+        object.__setattr__(self, "base", UNIFORM)
+        if base is not UNIFORM:
+            region = None if dim is None else self.region()
+            object.__setattr__(self, "base", based(base, region))
         return self
 
     def __repr__(self) -> str:
@@ -91,7 +94,11 @@ class L2Ball:
     def scaled(self, factor: Fraction) -> L2Ball:
         """Return the same ball in other units: its radius times a positive factor."""
         radius = positive(factor, "factor") * self.radius
-        return object.__new__(L2Ball)._set(radius, self._dim, self.base)
+        return object.__new__(L2Ball)._set(radius, self._dim, rescaled(self.base, factor))
+
+    def based(self, base: Base) -> L2Ball:
+        """Return the same ball with another base measure."""
+        return object.__new__(L2Ball)._set(self.radius, self._dim, base)
 
     def region(self) -> Region:
         """Return the box around it, and  ||theta||_1 <= sqrt(d) radius, rounded up."""
@@ -116,7 +123,6 @@ class L2Ball:
         w and c, so that ||theta||_2 <= radius is
         sum_j (w_j k_j - c_j)^2 <= floor(radius^2 / u^2).
         """
-        equally_likely(self.base, repr(self))
         agreed(self.dim, len(grid.step), repr(self), "lattice")
         unit = common_measure((*grid.step, *grid.origin))
         weights = tuple(int(step / unit) for step in grid.step)

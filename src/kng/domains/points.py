@@ -22,12 +22,12 @@ EXACT = 2.0**51
 
 @dataclass(frozen=True, slots=True)
 class LatticeBox:
-    """All lattice points between two corners, each with the same base weight.
+    """All lattice points between two corners.
 
         { k : first_j <= k_j <= last_j }
 
-    Paper    The uniform base measure; the paper's densities for bounded scores are improper
-             without a bounded Theta (docs/paper-map.md).
+    Paper    Its densities for bounded scores are improper without a bounded Theta
+             (docs/paper-map.md).
     Privacy  Public: corners come from bounds and steps.
     Cost     O(d).
     """

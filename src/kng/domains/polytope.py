@@ -15,7 +15,7 @@ from kng.core.regions import Grid, Region, Theta
 from kng.core.solve.linear_program import EndlessError, farthest
 from kng.domains.half_spaces import HalfSpaces, between, cut, point_inside, walls_on
 from kng.domains.points import LatticeBox
-from kng.domains.stated import UNIFORM, agreed, equally_likely, shown
+from kng.domains.stated import UNIFORM, agreed, based, rescaled, shown
 
 # Up to so many coordinates the largest l1 norm is looked for in every orthant.
 _MOST_ORTHANTS = 6
@@ -38,7 +38,7 @@ class Polytope:
         0.1 is one tenth.
     b : sequence of numbers
         One limit for each row.
-    base : Base
+    base : base of `kng.bases`, or an earlier Release
         The base measure, by default uniform.
 
     Paper    none; Section 4.2 has an l1 ball.
@@ -62,7 +62,7 @@ class Polytope:
     def _set(self, rows: tuple[Theta, ...], limits: Theta, base: Base, region: Region) -> Polytope:
         object.__setattr__(self, "A", rows)
         object.__setattr__(self, "b", limits)
-        object.__setattr__(self, "base", base)
+        object.__setattr__(self, "base", base if base is UNIFORM else based(base, region))
         object.__setattr__(self, "_region", region)
         return self
 
@@ -109,7 +109,11 @@ class Polytope:
         low, high = (tuple(factor * v for v in end) for end in (known.low, known.high))
         region = Region(known.dim, low, high, factor * known.length)
         limits = tuple(factor * v for v in self.b)
-        return object.__new__(Polytope)._set(self.A, limits, self.base, region)
+        return object.__new__(Polytope)._set(self.A, limits, rescaled(self.base, factor), region)
+
+    def based(self, base: Base) -> Polytope:
+        """Return the same polytope with another base measure."""
+        return object.__new__(Polytope)._set(self.A, self.b, base, self._region)
 
     def region(self) -> Region:
         """Return the smallest box around it, and the largest l1 norm or a bound on it."""
@@ -128,7 +132,6 @@ class Polytope:
 
     def on(self, grid: Grid) -> LatticeBox | HalfSpaces:
         """Return its lattice points, in the box around it."""
-        equally_likely(self.base, self._name)
         agreed(self.dim, len(grid.step), self._name, "lattice")
         rows = [(row, limit) for row, limit in zip(self.A, self.b, strict=True) if any(row)]
         walls = walls_on([row for row, _ in rows], tuple(limit for _, limit in rows), grid)

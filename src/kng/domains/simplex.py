@@ -14,7 +14,7 @@ from kng.core.parts import Base, Point
 from kng.core.regions import Grid, Region
 from kng.domains.half_spaces import HalfSpaces, between, cut, walls_on
 from kng.domains.points import LatticeBox
-from kng.domains.stated import UNIFORM, agreed, equally_likely, known, shown, stated
+from kng.domains.stated import UNIFORM, agreed, based, known, rescaled, shown, stated
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -32,7 +32,7 @@ class Simplex:
         What the shares of all categories add up to, by default 1.
     dim : int, optional
         Number of coordinates, one less than categories; by default as many as the loss has.
-    base : Base
+    base : base of `kng.bases`, or an earlier Release
         The base measure, by default uniform.
 
     Paper    none; Section 4.2 has an l1 ball.
@@ -53,7 +53,10 @@ class Simplex:
         """Take a number that was read before: it may be larger than a caller's."""
         object.__setattr__(self, "total", total)
         object.__setattr__(self, "_dim", dim)
-        object.__setattr__(self, "base", base)
+        object.__setattr__(self, "base", UNIFORM)
+        if base is not UNIFORM:
+            region = None if dim is None else self.region()
+            object.__setattr__(self, "base", based(base, region))
         return self
 
     def __repr__(self) -> str:
@@ -90,7 +93,11 @@ class Simplex:
     def scaled(self, factor: Fraction) -> Simplex:
         """Return the same simplex in other units: its total times a positive factor."""
         total = positive(factor, "factor") * self.total
-        return object.__new__(Simplex)._set(total, self._dim, self.base)
+        return object.__new__(Simplex)._set(total, self._dim, rescaled(self.base, factor))
+
+    def based(self, base: Base) -> Simplex:
+        """Return the same simplex with another base measure."""
+        return object.__new__(Simplex)._set(self.total, self._dim, base)
 
     def region(self) -> Region:
         """Return the box around it; shares are not negative, so their l1 norm is their sum."""
@@ -107,7 +114,6 @@ class Simplex:
 
     def on(self, grid: Grid) -> LatticeBox | HalfSpaces:
         """Return its lattice points, in the smallest box that holds them."""
-        equally_likely(self.base, repr(self))
         agreed(self.dim, len(grid.step), repr(self), "lattice")
         sides = list(zip(grid.origin, grid.step, strict=True))
         # The least shares there are have the least sum of all.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
-from kng.bases import Uniform
+from kng.bases import Earlier, Uniform
 from kng.core.errors import IncompatibleParts
 from kng.core.exact import whole
+from kng.core.kinds import members, require
 from kng.core.parts import Base
+from kng.core.regions import Region
+from kng.core.release import Release
 
 UNIFORM = Uniform()
 
@@ -35,12 +39,22 @@ def agreed(stated: int | None, dim: int, name: str, other: str = "loss") -> int:
     return dim
 
 
-def equally_likely(base: Base, name: str) -> None:
-    """Refuse lattice points that a base measure weighs."""
-    if not isinstance(base, Uniform):
-        raise IncompatibleParts(
-            f"{name} with base={base!r} has no equally likely lattice points. Use base=Uniform()."
-        )
+def based(base: Any, region: Region | None) -> Base:
+    """Read a base measure, and fit it to where theta lies, once that is known.
+
+    An earlier release stands for the density around it.
+    """
+    if base == UNIFORM:
+        return UNIFORM
+    part: Base = Earlier(base) if isinstance(base, Release) else base
+    if not hasattr(part, "fitted"):
+        require(part, "base", members(Base))
+    return part if region is None else part.fitted(region)
+
+
+def rescaled(base: Base, factor: Fraction) -> Base:
+    """Return a base measure in other units; a uniform one has none."""
+    return base if base.even else base.scaled(factor)
 
 
 def shown(dim: int | None, base: Base, usual: Base) -> str:

@@ -30,7 +30,7 @@ class Density:
     points : numpy.ndarray of shape (m, d)
         Lattice points in the units of the domain.
     log_density : numpy.ndarray of shape (m,)
-        Minus the exponent, plus the log of the base density: up to one constant.
+        Minus the exponent, of which the base measure is a part: up to one constant.
     mass : numpy.ndarray of shape (m,)
         Each point's share among these points; they add up to 1.
     """
@@ -83,7 +83,6 @@ def density_of(plan: DensityPlan, source: Source, factor: Fraction, grid: Any) -
     exponents = [plan.exponent(point, field.score(point)) for point in inside]
     theta = np.array([[float(v) for v in plan.grid.theta(point)] for point in inside])
     log_density = np.array([-float(v) for v in exponents])
-    log_density += plan.problem.domain.base.log_density(theta)
     mass = np.exp(log_density - log_density.max())
     return Density(theta / float(factor), log_density, mass / mass.sum())
 

@@ -15,6 +15,7 @@ from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
 from kng.data import file_of, header_of, open_source
 from kng.domains import Box
+from kng.estimators.based import between, said
 from kng.estimators.planned import planned
 from kng.estimators.request import details, named_norm, one_of, request_of, way_of
 from kng.losses.distance import Distance
@@ -33,6 +34,7 @@ def geometric_median(
     mechanism: Any = "auto",
     norm: Any = "auto",
     domain: Any = None,
+    base: Any = None,
     sampler: str = "auto",
     neighbours: str = "replace-one",
     n_max: int | None = None,
@@ -69,6 +71,9 @@ def geometric_median(
         How the sum of unit vectors is measured. "auto" is l2, whose ball is what one record does.
     domain : domain of `kng.domains`, optional
         Where the answer is looked for, in its units; between the bounds unless given.
+    base : {"uniform", "heavy-tailed", "gaussian", "student"}, a base of `kng.bases`, or a Release
+        How likely answers are before the records are seen, an earlier release for example.
+        "gaussian" and "student" have half the range of each column as their scale.
     sampler : {"auto", "branch-and-bound", "hit-and-run"}
         "auto" is branch and bound, which draws exactly in up to five columns. The Markov chain is
         taken only by name.
@@ -106,7 +111,7 @@ def geometric_median(
     )
     box = _each_column(bounds_of(bounds), data)
     names = ("auto", "kng", "exponential")
-    way = way_of(mechanism, names, norm=norm, domain=domain, sampler=sampler)
+    way = way_of(mechanism, names, norm=norm, domain=domain, sampler=sampler, base=base)
     way.refuse_norm()
     one_of("sampler", way.sampler, ("auto", "branch-and-bound", "hit-and-run"))
     units = _scale(scale, box)
@@ -115,7 +120,7 @@ def geometric_median(
     source = open_source(data, records)
     unit = ask.unit(source)
     loss, lattice = distance.over(records), records.lattice
-    place: Domain = Box.of(lattice)
+    place: Domain = Box.of(lattice) if way.base is None else between(lattice, way.base)
     if way.domain is not None:
         place = way.domain.sized(loss.dim)
         points = place.on(loss.grid)
@@ -125,6 +130,8 @@ def geometric_median(
     weigh = Exponential() if way.name == "exponential" else KNG()
     plan = planned(weigh, problem, ask.epsilon, way.sampler)
     facts = {"unit of distance": listed(show(v) for v in units), **details(records, unit)}
+    if base is not None:
+        facts |= said(base)
     answer = Answer(
         "geometric median", lattice, False, box, facts, lambda drawn: plan.place(drawn[0])
     )

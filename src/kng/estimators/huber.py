@@ -11,6 +11,7 @@ import numpy as np
 from kng.core.design import Design, design_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
+from kng.core.parts import Domain
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Fact
@@ -100,6 +101,10 @@ class HuberRegressor(PrivateRegressor):
         Without an intercept on  sum_j |coef_j| * max(|low_j|, |high_j|).
     domain : domain of `kng.domains`, optional
         In place of coef_bound: where effects are looked for, in units of y.
+    base : {"uniform", "heavy-tailed", "gaussian", "student"}, a base of `kng.bases`, or a Release
+        How likely effects are before the records are seen, for "kng" and "exponential": an earlier
+        release of the same model is what to start from. "gaussian" and "student" have half the
+        range of y as their scale.
     centre : array-like, optional
         A public guess of the intercept, if there is one, and the coefficients, in the order of
         ``release_.value``: an earlier release, or what theory says. The ridge of objective
@@ -167,6 +172,7 @@ class HuberRegressor(PrivateRegressor):
         bounds_y: Any = None,
         coef_bound: Any = None,
         domain: Any = None,
+        base: Any = None,
         centre: Any = None,
         fit_intercept: bool = True,
         mechanism: Any = "auto",
@@ -184,6 +190,7 @@ class HuberRegressor(PrivateRegressor):
         self.bounds_y = bounds_y
         self.coef_bound = coef_bound
         self.domain = domain
+        self.base = base
         self.centre = centre
         self.fit_intercept = fit_intercept
         self.mechanism = mechanism
@@ -259,7 +266,7 @@ class HuberRegressor(PrivateRegressor):
         self.intercept_ = float(value[0]) if self.fit_intercept else 0.0
         self.coef_ = value[1:] if self.fit_intercept else value
 
-    def _box(self, design: Design) -> Box:
+    def _box(self, design: Design) -> Domain:
         """Return where effects are looked for: within coef_bound, or what bounds_y suggest."""
         name = self._way.name
         if self.coef_bound is not None:
@@ -278,7 +285,14 @@ class HuberRegressor(PrivateRegressor):
                 f"thresholds, got {show(bound / design.half_y)}. Give another coef_bound or "
                 "threshold."
             )
-        return Box(-bound, bound)
+        return self._based(Box(-bound, bound), self._half())
+
+    def _half(self) -> Fraction | None:
+        """Return half the range of y, if it is stated."""
+        if self.bounds_y is None:
+            return None
+        low, high = response_bounds(self.bounds_y)
+        return (high - low) / 2
 
     def _design(self, columns: Columns) -> Design:
         if self.threshold is None:
@@ -348,6 +362,7 @@ class HuberRegressor(PrivateRegressor):
         response: Opening,
     ) -> Fit:
         way = self._way
+        way.refuse_base()
         if way.sampler in _DRAWING:
             raise IncompatibleParts(
                 f"sampler={way.sampler!r} does not serve objective perturbation, which is noise "

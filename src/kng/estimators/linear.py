@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 from kng.bases import Uniform
 from kng.core.design import Design, design_of
+from kng.core.parts import Domain
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.regions import Theta
@@ -72,6 +73,10 @@ class LinearRegression(PrivateRegressor):
         max(|low|, |high|) for half a range, of a covariate or of y, and 0 for the second term.
     domain : domain of `kng.domains`, optional
         In place of coef_bound: where effects are looked for, in units of y.
+    base : {"uniform", "heavy-tailed", "gaussian", "student"}, a base of `kng.bases`, or a Release
+        How likely effects are before the records are seen, for "kng" and "exponential": an earlier
+        release of the same model is what to start from. "gaussian" and "student" have half the
+        range of y as their scale.
     centre : array-like, optional
         A public guess of the intercept, if there is one, and the coefficients, in the order of
         ``release_.value``: an earlier release, or what theory says. Estimates are drawn towards it
@@ -137,6 +142,7 @@ class LinearRegression(PrivateRegressor):
         bounds_y: Any = None,
         coef_bound: Any = None,
         domain: Any = None,
+        base: Any = None,
         centre: Any = None,
         fit_intercept: bool = True,
         mechanism: Any = "auto",
@@ -153,6 +159,7 @@ class LinearRegression(PrivateRegressor):
         self.bounds_y = bounds_y
         self.coef_bound = coef_bound
         self.domain = domain
+        self.base = base
         self.centre = centre
         self.fit_intercept = fit_intercept
         self.mechanism = mechanism
@@ -203,9 +210,11 @@ class LinearRegression(PrivateRegressor):
     ) -> Fit:
         way = self._way
         centre = centre_of(way.centre, design)
+        if way.name in ("auto", "objective"):
+            way.refuse_base()
         if self._clips:
             return self._scaled(design, ask, coef_bound, unit, centre).stages(response)
-        domain = self._ball(coef_bound)
+        domain: Domain | None = self._ball(coef_bound)
         if way.name == "objective":
             over = on_effects(_LINEAR[design.intercept], design, domain or _EVERYTHING, "smooth")
             weigh: Any = ObjectivePerturbation(way.share, centre)
@@ -213,7 +222,8 @@ class LinearRegression(PrivateRegressor):
             way.refuse_norm()
             way.refuse_centre()
             kind, weigh = _WEIGHED[way.name]
-            over = on_effects(_LINEAR[design.intercept], design, domain or Whole(), kind)
+            known = self._based(domain or Whole(), design.half_y)
+            over = on_effects(_LINEAR[design.intercept], design, known, kind)
         loss, known, answers = over
         norm = norm_for(way.norm, loss, unit, bounded=known.bounded or way.name == "objective")
         problem = Problem(loss, norm, known, design.records, answers, unit)

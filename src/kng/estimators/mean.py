@@ -18,6 +18,7 @@ from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
 from kng.data import open_source
 from kng.domains import Box, Whole
+from kng.estimators.based import between, said
 from kng.estimators.planned import planned
 from kng.estimators.request import Way, details, named_norm, one_of, request_of, way_of
 from kng.losses.location import Location
@@ -41,6 +42,7 @@ def mean(
     mechanism: Any = "auto",
     norm: Any = "auto",
     domain: Any = None,
+    base: Any = None,
     sampler: str = "auto",
     neighbours: str = "replace-one",
     n_max: int | None = None,
@@ -72,6 +74,9 @@ def mean(
     domain : domain of `kng.domains`, optional
         Where "kng" and "exponential" look for the answer, in its units; between the bounds unless
         given.
+    base : {"uniform", "heavy-tailed", "gaussian", "student"}, a base of `kng.bases`, or a Release
+        For "kng" and "exponential": how likely answers are before the records are seen, an earlier
+        release for example. "gaussian" and "student" have half the range as their scale.
     sampler : {"auto", "noise", "order", "branch-and-bound", "hit-and-run"}
         "auto" takes the exact one that fits. The Markov chain is taken only by name.
     neighbours : {"replace-one", "add-remove"}
@@ -109,7 +114,7 @@ def mean(
     box = bounds_of(bounds)
     records = _MEAN.encode(box, granularity, missing)
     names = ("auto", "k-norm", "kng", "exponential")
-    way = way_of(mechanism, names, norm=norm, domain=domain, sampler=sampler)
+    way = way_of(mechanism, names, norm=norm, domain=domain, sampler=sampler, base=base)
     one_of("sampler", way.sampler, ("auto", "noise", "order", "branch-and-bound", "hit-and-run"))
     source = open_source(data, records)
     unit = ask.unit(source)
@@ -119,6 +124,7 @@ def mean(
         problem = _on_the_lattice(way, loss, unit)
         plan: Plan = planned(weigh, problem, ask.epsilon, way.sampler)
     else:
+        way.refuse_base()
         problem = _on_the_sum(way, granularity, loss, unit)
         plan = planned(KNorm(), problem, ask.epsilon, way.sampler)
         # What is loaded may depend on a number that is public, never on the records that came.
@@ -128,7 +134,10 @@ def mean(
         return _estimate(plan, drawn[0])
 
     answers = problem.answers
-    answer = Answer("mean", answers, len(records) == 1, box, details(records, unit), finish)
+    facts = details(records, unit)
+    if base is not None:
+        facts = {**said(base), **facts}
+    answer = Answer("mean", answers, len(records) == 1, box, facts, finish)
     return release([Stage([plan], source)], answer, ask.ledger, ask.bits)
 
 
@@ -169,7 +178,7 @@ def _on_the_lattice(way: Way, loss: Location, unit: PrivacyUnit) -> Problem:
     records, answers = loss.encoding, loss.encoding.lattice
     optimal = norm_of_shape(loss.best_shape(unit, bounded=True))
     names = {"auto": optimal, "weighted-sup": optimal, "l1": L1(), "l2": L2(), "linf": LInf()}
-    domain: Domain = Box.of(answers)
+    domain: Domain = Box.of(answers) if way.base is None else between(answers, way.base)
     if way.domain is not None:
         domain = way.domain.sized(loss.dim)
         points = domain.on(loss.grid)

@@ -21,6 +21,7 @@ from kng.core.lattice import AffineMap, Lattice
 from kng.core.parts import Domain, Loss, described
 from kng.core.regions import Grid
 from kng.core.release import Fact
+from kng.estimators.based import refuse_coefficients
 from kng.estimators.public_facts import (
     Columns,
     Kind,
@@ -90,6 +91,7 @@ def posed(loss: Any, domain: Domain, kind: Kind, asked: Asked, columns: Columns 
         else encode(box, asked.granularity, asked.missing)
     )
     over: Loss = loss.over(records)
+    refuse_coefficients(domain.base)
     known = domain.sized(over.dim)
     grid = over.grid or Grid(records.lattice.origin, records.step)
     answers = records.lattice

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from kng.bases import Earlier
 from kng.core.bounds import Bounds, bounds_of
 from kng.core.design import REACH, Design
 from kng.core.encoding import Encoding
@@ -17,6 +18,7 @@ from kng.core.exact import exact, show
 from kng.core.lattice import Lattice
 from kng.core.parts import Domain, Norm, described
 from kng.core.records import Source
+from kng.estimators.based import on_design
 from kng.estimators.request import named_norm
 from kng.losses.linear import Linear
 from kng.norms import L1, L2, LInf
@@ -200,6 +202,8 @@ def on_effects(
 
     Returns the loss, the domain in units of the standardised response, and where answers live.
     """
+    if isinstance(domain.base, Earlier):
+        domain = on_design(domain, loss, design)
     known = domain.scaled(1 / design.half_y).sized(design.dim)
     if kind == "smooth":
         return loss.over(design), known, design.lattice

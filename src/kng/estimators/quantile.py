@@ -23,6 +23,7 @@ from kng.core.release import Release
 from kng.corridor import Answer, Stage, certified, release
 from kng.data import open_source
 from kng.domains import Box
+from kng.estimators.based import between, said
 from kng.estimators.request import Request, details, one_of, request_of, way_of
 from kng.losses.location import Location
 from kng.losses.pointwise.pinball import Pinball
@@ -47,6 +48,7 @@ def quantile(
     missing: Any = None,
     mechanism: Any = "auto",
     domain: Any = None,
+    base: Any = None,
     sampler: str = "auto",
     neighbours: str = "replace-one",
     n_max: int | None = None,
@@ -78,8 +80,12 @@ def quantile(
         "auto" is KNG.
     domain : domain of `kng.domains`, optional
         Where the answer is looked for, in its units; between the bounds unless given.
-    sampler : {"auto", "order"}
-        "auto" is the exact order sampler.
+    base : {"uniform", "heavy-tailed", "gaussian", "student"}, a base of `kng.bases`, or a Release
+        How likely answers are before the records are seen: an earlier release is what to start
+        from. "gaussian" and "student" have half the range as their scale. Uniform unless given.
+    sampler : {"auto", "order", "branch-and-bound", "hit-and-run"}
+        "auto" is the exact order sampler, and branch and bound where there is a base. The Markov
+        chain is taken only by name.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
@@ -112,7 +118,7 @@ def quantile(
         ledger=ledger,
         random_state=random_state,
     )
-    parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler))
+    parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler, base))
     return _release("quantile", data, q, parts, ask)
 
 
@@ -125,6 +131,7 @@ def median(
     missing: Any = None,
     mechanism: Any = "auto",
     domain: Any = None,
+    base: Any = None,
     sampler: str = "auto",
     neighbours: str = "replace-one",
     n_max: int | None = None,
@@ -142,7 +149,7 @@ def median(
         Public range of a record. Records outside are clipped.
     epsilon : number
         Privacy budget to spend.
-    granularity, missing, mechanism, domain, sampler, neighbours, n_max
+    granularity, missing, mechanism, domain, base, sampler, neighbours, n_max
         As for `quantile`.
     records_per_person, ledger, random_state
         As for `quantile`.
@@ -167,7 +174,7 @@ def median(
         ledger=ledger,
         random_state=random_state,
     )
-    parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler))
+    parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler, base))
     return _release("median", data, Fraction(1, 2), parts, ask)
 
 
@@ -179,6 +186,7 @@ class _Parts:
     weigh: KNG | Exponential
     domain: Domain
     sampler: str
+    said: tuple[tuple[str, str], ...] = ()
 
     @property
     def hashed(self) -> bool:
@@ -198,9 +206,9 @@ def _parts(*stated: Any) -> _Parts:
 
 @lru_cache(maxsize=64, typed=True)
 def _read_parts(
-    bounds: Any, granularity: Any, missing: Any, weighing: tuple[Any, Any, str]
+    bounds: Any, granularity: Any, missing: Any, weighing: tuple[Any, Any, str, Any]
 ) -> _Parts:
-    mechanism, domain, sampler = weighing
+    mechanism, domain, sampler, base = weighing
     box = bounds_of(bounds)
     if len(box) != 1:
         raise SpecError(
@@ -208,12 +216,15 @@ def _read_parts(
             "at a time."
         )
     records = _MEDIAN.encode(box, granularity, missing)
-    way = way_of(mechanism, _NAMES, domain=domain, sampler=sampler)
-    one_of("sampler", way.sampler, ("auto", "order"))
+    way = way_of(mechanism, _NAMES, domain=domain, sampler=sampler, base=base)
+    one_of("sampler", way.sampler, ("auto", "order", "branch-and-bound", "hit-and-run"))
     way.refuse_norm()
     weigh = Exponential() if way.name == "exponential" else KNG()
     domain = Box.of(records.lattice) if way.domain is None else way.domain.sized(1)
-    return _Parts(records, weigh, domain, way.sampler)
+    if base is None:
+        return _Parts(records, weigh, domain, way.sampler)
+    weighed = between(records.lattice, base)
+    return _Parts(records, weigh, weighed, way.sampler, tuple(said(base).items()))
 
 
 def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Release:
@@ -224,7 +235,7 @@ def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Relea
     share = ask.epsilon / len(taus)
     asked = parts, tuple(taus), unit, share
     plans = _plans(*asked) if parts.hashed else _plans.__wrapped__(*asked)
-    facts = details(records, unit)
+    facts = {**dict(parts.said), **details(records, unit)}
     if _several(q):
         facts = {
             "quantiles": ", ".join(show(tau) for tau in taus),

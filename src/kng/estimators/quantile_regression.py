@@ -78,6 +78,9 @@ class QuantileRegressor(PrivateRegressor):
         range, of a covariate or of y.
     domain : domain of `kng.domains`, optional
         In place of coef_bound: where effects are looked for, in units of y.
+    base : {"uniform", "heavy-tailed", "gaussian", "student"}, a base of `kng.bases`, or a Release
+        How likely effects are before the records are seen: an earlier release of the same model is
+        what to start from. "gaussian" and "student" have half the range of y as their scale.
     fit_intercept : bool
         Without it the plane goes through 0; covariates and y are measured from there.
     mechanism : {"auto", "kng", "exponential"} or a mechanism
@@ -136,6 +139,7 @@ class QuantileRegressor(PrivateRegressor):
         bounds_y: Any = None,
         coef_bound: Any = None,
         domain: Any = None,
+        base: Any = None,
         fit_intercept: bool = True,
         mechanism: Any = "auto",
         norm: Any = "auto",
@@ -152,6 +156,7 @@ class QuantileRegressor(PrivateRegressor):
         self.bounds_y = bounds_y
         self.coef_bound = coef_bound
         self.domain = domain
+        self.base = base
         self.fit_intercept = fit_intercept
         self.mechanism = mechanism
         self.norm = norm
@@ -261,7 +266,7 @@ class QuantileRegressor(PrivateRegressor):
                 f"coef_bound must lie between 1/256 and 256 times {show(design.half_y)}, the unit "
                 f"of the response; got {self.coef_bound}. Leave it out for twice the range of y."
             )
-        return Box(-bound, bound)
+        return self._based(Box(-bound, bound), design.half_y)
 
     def _stepwise(
         self, design: Design, unit: PrivacyUnit, taus: Sequence[Fraction], share: Fraction

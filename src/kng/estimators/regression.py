@@ -26,6 +26,7 @@ from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
 from kng.data import covariates_of, open_regression, open_response
 from kng.domains import L1Ball
+from kng.estimators.based import base_of, said
 from kng.estimators.fit import Fit
 from kng.estimators.public_facts import (
     Columns,
@@ -62,6 +63,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     coef_bound: Any
     centre: Any = None
     domain: Any = None
+    base: Any = None
     fit_intercept: bool
     mechanism: Any
     norm: Any
@@ -118,7 +120,21 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             domain=self.domain,
             sampler=self.sampler,
             centre=self.centre,
+            base=self.base,
         )
+
+    def _based(self, domain: Domain, half: Fraction | None) -> Domain:
+        """Return a domain of ours with the base that is stated; by name its scale is ``half``."""
+        base = self._way.base
+        if base is None:
+            return domain
+        if half is None and base in ("gaussian", "student"):
+            raise SpecError(
+                f"base={base!r} has half the range of y as its scale, and bounds_y is missing. "
+                "Give it, or a base such as kng.bases.Gaussian(10)."
+            )
+        ours: Domain = domain.based(base_of(base, [Fraction(0)], [half or Fraction(1)]))  # type: ignore[attr-defined]
+        return ours
 
     def _ball(self, coef_bound: Fraction | None) -> Domain | None:
         """Return where effects are looked for: a domain, or the ball that coef_bound is."""
@@ -216,6 +232,8 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         way = self._way
         if way.domain is not None:
             facts["domain"] = described(way.domain)
+        if way.base is not None:
+            facts |= said(way.base)
         if way.centre is not None:
             facts["centre"] = ", ".join(show(exact(v, "centre")) for v in way.centre)
         return facts

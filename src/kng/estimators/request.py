@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -17,6 +17,7 @@ from kng.core.kinds import members, require
 from kng.core.parts import Base, Domain, Ledger, Norm, described
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.records import Source
+from kng.estimators.based import base_part
 from kng.ledger import Ledger as StoredLedger
 
 # What a mechanism of `kng` states, whichever it is.
@@ -154,6 +155,15 @@ class Way:
     sampler: str
     share: Fraction | None = None
     centre: Any = None
+    base: Any = None
+
+    def refuse_base(self) -> None:
+        """Refuse a base measure where no theta is weighed."""
+        if self.base is not None:
+            raise IncompatibleParts(
+                f"base is how likely theta is before the records are seen; mechanism={self.name!r} "
+                "adds noise and weighs nothing by it. Use mechanism='kng' or 'exponential'."
+            )
 
     def refuse_norm(self) -> None:
         """Refuse a norm where nothing is measured in one."""
@@ -177,13 +187,29 @@ def way_of(
     domain: Any = None,
     sampler: Any = "auto",
     centre: Any = None,
+    base: Any = None,
 ) -> Way:
     """Read ``mechanism=``, a name or an object, beside the options that speak of the same."""
     if domain is not None:
         domain_part(domain)
+    if base is not None:
+        base_part(base)
+    way = _named(mechanism, names, Way("", norm, domain, sampler, None, centre))
+    if base is None:
+        return way
+    if way.domain is not None:
+        raise SpecError(
+            f"domain={described(way.domain)} has a base measure, and base= states one as well. "
+            "State it in the domain, as in Box(-5, 5, base=...)."
+        )
+    return replace(way, base=base)
+
+
+def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
+    """Join what a mechanism says, if it is an object, and what the options say."""
     if type(mechanism).__module__ == "builtins" and not isinstance(mechanism, type):
         one_of("mechanism", mechanism, names)
-        return Way(mechanism, norm, domain, sampler, None, centre)
+        return replace(said, name=mechanism)
     require(mechanism, "mechanism", _MECHANISM)
     one_of("mechanism", mechanism.name, names)
     kind = type(mechanism).__name__
@@ -193,19 +219,19 @@ def way_of(
             f"its own. Give {kind}() without one, or call {kind}(...).release."
         )
     stated = {
-        "norm": (norm, mechanism.norm, "auto"),
-        "domain": (domain, mechanism.domain, None),
-        "sampler": (sampler, mechanism.sampler, "auto"),
-        "centre": (centre, mechanism.centre, None),
+        "norm": (said.norm, mechanism.norm, "auto"),
+        "domain": (said.domain, mechanism.domain, None),
+        "sampler": (said.sampler, mechanism.sampler, "auto"),
+        "centre": (said.centre, mechanism.centre, None),
     }
     found: dict[str, Any] = {}
     for name, (here, there, usual) in stated.items():
-        said = [value for value in (here, there) if not _same(value, usual)]
-        if len(said) > 1:
+        both = [value for value in (here, there) if not _same(value, usual)]
+        if len(both) > 1:
             raise SpecError(
                 f"{name} is stated twice, here and in mechanism={kind}(...). State it once."
             )
-        found[name] = said[0] if said else usual
+        found[name] = both[0] if both else usual
     return Way(mechanism.name, share=mechanism.share, **found)
 
 

@@ -45,7 +45,12 @@ class Accelerator:
 
 
 def accelerator_of(plans: Sequence[ReadPlan]) -> Accelerator | None:
-    """Return the first accelerator that serves all plans, or None."""
+    """Return the first accelerator that serves all plans, or None.
+
+    They serve where all thetas weigh alike; elsewhere the generic path knows what each weighs.
+    """
+    if not all(plan.problem.domain.base.even for plan in plans):
+        return None
     for each in ACCELERATORS:
         if all(each.serves(plan) for plan in plans):
             return each

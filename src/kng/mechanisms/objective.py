@@ -132,7 +132,7 @@ class Perturbation:
                 f"Objective perturbation minimises {described(loss)} over an L1Ball or over "
                 f"everything (Whole), not over {described(domain)}. Use one of these, or KNG."
             )
-        if domain.bounded and domain.base.finite:
+        if domain.bounded and not domain.base.even:
             raise IncompatibleParts(
                 f"Objective perturbation of {described(loss)} has no base measure, and "
                 f"{described(domain)} has one. Use base=Uniform(), or KNG."

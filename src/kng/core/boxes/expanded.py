@@ -52,6 +52,10 @@ _SHEARED_BITS = 42
 _LOG_2 = float(np.log(2.0))
 
 
+# Bounds on the exponent of a base measure over boxes, from their corners (first, last).
+BaseBounds = Callable[[Array, Array], tuple[Array, Array]]
+
+
 class Placed(NamedTuple):
     """Where boxes are: corners of their points inside the domain's box, and sheared centres."""
 
@@ -72,9 +76,15 @@ class ExpandedCover:
     """Boxes of lattice points with bounds on the exponent, from expansions of the score."""
 
     def __init__(
-        self, domain: Points, field: EnclosedField, bounds: ExponentBounds, axes: Axes
+        self,
+        domain: Points,
+        field: EnclosedField,
+        bounds: ExponentBounds,
+        axes: Axes,
+        base: BaseBounds | None = None,
     ) -> None:
         d = domain.dim
+        self._base = base
         self._domain, self._field, self._bounds = domain, field, bounds
         self._first, self._last = np.array(domain.first), np.array(domain.last)
         self.boxes = ShearedBoxes(domain, axes.start, axes.shear, 1, 1 + d)
@@ -206,7 +216,9 @@ class ExpandedCover:
         real[:, KEY] = points - lower + np.log(1e-300 - np.expm1(-(gap + lost)))
         real[:, KEY] = np.where(points > 0, real[:, KEY], -np.inf)
         overhang = -np.log(np.maximum(placed.inside, 1e-300))
-        real[:, _SHARES:] = gap[:, None] * self._parts(expansion, placed) + overhang
+        weighed = self._weighed(first, last)
+        rest = np.maximum(gap - weighed.sum(axis=1), 0.0)
+        real[:, _SHARES:] = rest[:, None] * self._parts(expansion, placed) + overhang + weighed
         b.real[rows] = real
         slope = expansion.slope.reshape(len(rows), -1)
         self._expansions[rows] = np.hstack([expansion.value, expansion.out, slope])
@@ -232,6 +244,19 @@ class ExpandedCover:
         )
         # Where both hold, so does their intersection; fmax and fmin drop what is not a number.
         return np.fmax(low, middle - wide), np.fmin(high, middle + wide)
+
+    def _weighed(self, first: Array, last: Array) -> Array:
+        """Return by how much the base measure widens the bounds along each coordinate, about."""
+        widened = np.zeros(first.shape)
+        if self._base is None:
+            return widened
+        middle = (first + last) / 2
+        for j in range(first.shape[1]):
+            ends = middle.copy(), middle.copy()
+            ends[0][:, j], ends[1][:, j] = first[:, j], last[:, j]
+            near, far = self._base(*ends)
+            widened[:, j] = np.clip(far - near, 0.0, FAR)
+        return widened
 
     def _parts(self, expansion: Expansion, placed: Placed) -> Array:
         """Return the share of each coordinate in what widens the bounds, 1 together."""
@@ -270,7 +295,7 @@ class ExpandedScores:
 
 
 def expanded_covers(
-    domain: Points, field: EnclosedField, bounds: ExponentBounds
+    domain: Points, field: EnclosedField, bounds: ExponentBounds, base: BaseBounds | None = None
 ) -> tuple[list[ExpandedCover], list[Callable[[], ExpandedCover]]]:
     """Return covers with one box, and those that join when the first ones have many.
 
@@ -278,7 +303,7 @@ def expanded_covers(
     score where the density is join late; they help where these slopes are far from the axes.
     """
     axes = axes_of(domain, field, bounds)
-    covers = [ExpandedCover(domain, field, bounds, axes.upright())]
+    covers = [ExpandedCover(domain, field, bounds, axes.upright(), base)]
     if np.array_equal(axes.shear, np.eye(domain.dim)):
         return covers, []
-    return covers, [lambda: ExpandedCover(domain, field, bounds, axes)]
+    return covers, [lambda: ExpandedCover(domain, field, bounds, axes, base)]

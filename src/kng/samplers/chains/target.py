@@ -72,7 +72,7 @@ class Target:
         gradient   -rate * || G(theta) / Delta(theta) ||_K          (KNG)
         value      -rate / Delta * (theta'A theta / 2 - b'theta)      (exponential mechanism)
 
-    plus the base measure: 0 on a ball, -(d + freedom) log(1 + ||theta||_1) on the whole space.
+    plus the log density of the base measure.
     """
 
     plan: DensityPlan

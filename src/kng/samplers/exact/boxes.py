@@ -28,15 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
-from kng.core.boxes.covering import (
-    CoveredField,
-    Covering,
-    ShiftedField,
-)
+from kng.core.boxes.covering import CoveredField, Covering, ShiftedField
 from kng.core.boxes.expanded import expanded_covers
 from kng.core.boxes.halving import ENVELOPE, LOG
 from kng.core.certificate import Certificate
 from kng.core.enclosures import exp_minus
+from kng.core.exponents import too_steep
 from kng.core.parts import EnclosedField, Field, Point, Walled, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Assumption, Guarantee
@@ -106,7 +103,7 @@ class BranchAndBound:
                 "Branch and bound needs a lattice with coordinates of at most 2**50; use a coarser "
                 "granularity."
             )
-        return None
+        return too_steep(plan)
 
     def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise an exact draw in up to five coordinates."""
@@ -145,11 +142,12 @@ def covers_of(
     plan: DensityPlan, field: Field
 ) -> tuple[Sequence[Covering], Sequence[Callable[[], Covering]]]:
     """Return covers with one box, the field's own if it has some, and those that join late."""
-    if isinstance(field, CoveredField):
-        # Delta is the same at every theta, and the domain has walls, or it would not be covered.
+    if isinstance(field, CoveredField) and "covered" in plan.offers:
+        # Delta and the base are the same at every theta, and the domain has walls.
         domain, rate = cast("Walled", plan.domain), plan.exponent(plan.domain.first, Fraction(1))
         return field.covers(domain, rate), field.later_covers(domain, rate)
-    return expanded_covers(plan.domain, cast("EnclosedField", field), plan.exponent_bounds)
+    bounds = plan.exponent_bounds, plan.base_bounds
+    return expanded_covers(plan.domain, cast("EnclosedField", field), *bounds)
 
 
 def accepted_of(

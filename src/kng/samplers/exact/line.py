@@ -58,11 +58,11 @@ class Order:
     def refusal(self, plan: DensityPlan) -> str | None:
         """Refuse an unbounded line, and one with gaps."""
         domain = plan.problem.domain
-        if domain.bounded and filled(plan.domain):
+        if domain.bounded and domain.base.even and filled(plan.domain):
             return None
         return (
             f"The order sampler draws {described(plan.problem.loss)} from all points between two "
-            f"ends, not from {described(domain)}. Use Box."
+            f"ends, each as likely as others, not from {described(domain)}. Use Box."
         )
 
     def certify(self, plan: DensityPlan) -> DensityPlan:

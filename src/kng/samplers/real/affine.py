@@ -61,7 +61,7 @@ class Affine:
         if not isinstance(norm, RealNorm) or not known:
             # Its proposals take coordinates apart, so weights and other balls are out.
             return f"The affine sampler cannot draw from the norm {described(norm)}."
-        if isinstance(domain, BallDomain) and not domain.base.finite:
+        if isinstance(domain, BallDomain) and domain.base.even:
             if norm.shape == BoxShape():
                 return None
             return (
@@ -71,8 +71,8 @@ class Affine:
         if not domain.bounded and isinstance(domain.base, TailedBase):
             return None
         return (
-            "The affine sampler draws from an L1Ball, or from Whole with a HeavyTailed base, not "
-            f"from {described(domain)}."
+            "The affine sampler draws from an L1Ball with a uniform base, or from Whole with a "
+            f"HeavyTailed one, not from {described(domain)}. Use these, or up to 5 coefficients."
         )
 
     def certify(self, plan: DensityPlan) -> DensityPlan:

@@ -48,9 +48,9 @@ class Gaussian:
     def refusal(self, plan: DensityPlan) -> str | None:
         """Refuse domains other than a ball."""
         domain = plan.problem.domain
-        if isinstance(domain, BallDomain) and not domain.base.finite:
+        if isinstance(domain, BallDomain) and domain.base.even:
             return None
-        return f"The gaussian sampler draws from an L1Ball, not from {described(domain)}."
+        return f"The gaussian sampler draws from a uniform L1Ball, not from {described(domain)}."
 
     def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise a draw that is exact in real arithmetic."""

@@ -58,7 +58,7 @@ class Frame:
         norm, base = plan.problem.norm, plan.problem.domain.base
         assert isinstance(norm, RealNorm)
         assert isinstance(base, TailedBase)
-        tail = base.freedom - 1
+        tail = base.l1_freedom - 1
         matrix = field.matrix + float(plan.ridge) * np.eye(len(field.vector))
         return cls(norm, Scale.of(plan), float(plan.rate), tail, matrix, field.vector)
 
