@@ -39,6 +39,7 @@ from kng.samplers.real.envelopes.long_theta import LongTheta
 from kng.samplers.real.envelopes.projective import Frame, Proposals
 from kng.samplers.real.envelopes.rejection import (
     ASSUMPTIONS,
+    ELSEWHERE,
     Envelope,
     first_accepted,
     offered,
@@ -72,7 +73,7 @@ class Affine:
             return None
         return (
             "The affine sampler draws from an L1Ball, or from Whole with a HeavyTailed base, not "
-            f"from {described(domain)}."
+            f"from {described(domain)}. {ELSEWHERE}"
         )
 
     def certify(self, plan: DensityPlan) -> DensityPlan:

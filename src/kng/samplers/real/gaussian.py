@@ -31,6 +31,7 @@ from kng.samplers.real.envelopes.gaussian_at_edge import Anchor, anchors
 from kng.samplers.real.envelopes.gaussian_inside import Form, GaussianInside
 from kng.samplers.real.envelopes.rejection import (
     ASSUMPTIONS,
+    ELSEWHERE,
     Envelope,
     first_accepted,
     offered,
@@ -50,7 +51,9 @@ class Gaussian:
         domain = plan.problem.domain
         if isinstance(domain, BallDomain) and not domain.base.finite:
             return None
-        return f"The gaussian sampler draws from an L1Ball, not from {described(domain)}."
+        return (
+            f"The gaussian sampler draws from an L1Ball, not from {described(domain)}. {ELSEWHERE}"
+        )
 
     def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise a draw that is exact in real arithmetic."""
