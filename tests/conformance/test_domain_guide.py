@@ -1,4 +1,4 @@
-"""docs/adding-a-domain.md is a program: its blocks run one after the other, as a stranger's would."""
+"""docs/adding-a-domain.md is a program: its blocks run one after the other."""
 
 from __future__ import annotations
 

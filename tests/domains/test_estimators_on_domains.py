@@ -1,4 +1,4 @@
-"""Estimators on balls, polytopes and simplices: what is released lies inside, or is refused early."""
+"""Estimators on balls, polytopes and simplices: an answer inside, or an early refusal."""
 
 from __future__ import annotations
 

@@ -28,11 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
-from kng.core.boxes.covering import (
-    CoveredField,
-    Covering,
-    ShiftedField,
-)
+from kng.core.boxes.covering import CoveredField, Covering, ShiftedField
 from kng.core.boxes.expanded import expanded_covers
 from kng.core.boxes.halving import ENVELOPE, LOG
 from kng.core.certificate import Certificate

@@ -39,7 +39,6 @@ from kng.samplers.real.envelopes.long_theta import LongTheta
 from kng.samplers.real.envelopes.projective import Frame, Proposals
 from kng.samplers.real.envelopes.rejection import (
     ASSUMPTIONS,
-    ELSEWHERE,
     Envelope,
     first_accepted,
     offered,
@@ -73,7 +72,8 @@ class Affine:
             return None
         return (
             "The affine sampler draws from an L1Ball, or from Whole with a HeavyTailed base, not "
-            f"from {described(domain)}. {ELSEWHERE}"
+            f"from {described(domain)}. Use {plan.problem.loss.remedy}; or sampler='hit-and-run', "
+            "whose guarantee is only approximate."
         )
 
     def certify(self, plan: DensityPlan) -> DensityPlan:

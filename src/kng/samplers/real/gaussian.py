@@ -31,7 +31,6 @@ from kng.samplers.real.envelopes.gaussian_at_edge import Anchor, anchors
 from kng.samplers.real.envelopes.gaussian_inside import Form, GaussianInside
 from kng.samplers.real.envelopes.rejection import (
     ASSUMPTIONS,
-    ELSEWHERE,
     Envelope,
     first_accepted,
     offered,
@@ -52,7 +51,8 @@ class Gaussian:
         if isinstance(domain, BallDomain) and not domain.base.finite:
             return None
         return (
-            f"The gaussian sampler draws from an L1Ball, not from {described(domain)}. {ELSEWHERE}"
+            f"The gaussian sampler draws from an L1Ball, not from {described(domain)}. Use "
+            f"{plan.problem.loss.remedy}; or sampler='hit-and-run', which is only approximate."
         )
 
     def certify(self, plan: DensityPlan) -> DensityPlan:

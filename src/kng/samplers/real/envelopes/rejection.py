@@ -19,13 +19,6 @@ ASSUMPTIONS = (
     Assumption.UNBOUNDED_TIME,
 )
 
-# What serves a domain that has no proposals. Those of a ball around it may be outside for hours: of
-# 500,000 none lay in a box or an l2 ball if the fit of a million records was 20 % beyond its edge.
-ELSEWHERE = (
-    "Use one of these, HuberRegressor or objective perturbation; or name the Markov chain "
-    "sampler='hit-and-run', whose guarantee is only approximate."
-)
-
 _FIRST_BATCH = 2**6
 _LAST_BATCH = 2**15
 
