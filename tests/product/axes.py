@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import log, log1p
 from typing import Any
 
 from product.plain import (
@@ -21,21 +22,23 @@ from product.plain import (
     Sorted,
     Tilted,
     Vector,
+    gauge,
     root,
 )
 
-from kng.bases import Uniform
+from kng.bases import Density, Gaussian, HeavyTailed, Student, Uniform
 from kng.core.bounds import Bounds
 from kng.core.design import Design, across, from_zero
 from kng.core.encoding import Encoding
 from kng.core.lattice import Lattice
-from kng.core.parts import Domain, Loss, Norm
+from kng.core.parts import Base, Domain, Loss, Norm
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
-from kng.domains import Box, L1Ball, Uncrossed, Whole
+from kng.domains import Box, L1Ball, L2Ball, Polytope, Simplex, Uncrossed, Whole
 from kng.losses import Distance, Expectile, Huber, Linear, Location, Logistic, Pinball, Squared
 from kng.losses.linear_encoding import encoded
 from kng.mechanisms import KNG, Exponential, KNorm, ObjectivePerturbation
-from kng.norms import L1, L2, CoordinateSup, InterceptSup, LInf, Polytope, WeightedSup
+from kng.norms import L1, L2, CoordinateSup, Hull, InterceptSup, LInf, WeightedSup
+from kng.norms import Polytope as Facets
 
 F = Fraction
 ONE = F(1)
@@ -175,15 +178,21 @@ LOSSES: dict[str, LossRow] = {
 Plain = Callable[[Sequence[Fraction]], Fraction]
 WEIGHTS, WIDTHS = (F(1, 3), F(2)), (F(3), F(1, 2))
 CROSS, HEXAGON = ((1, 1), (10, -10)), ((1, 0), (0, 1), (1, -1))
+# Far from the axes and from monotone; one of each pair of opposite vertices.
+CORNERS = ((3, 1), (1, 2), (-2, 2))
 
 
 @dataclass(frozen=True)
 class NormRow:
-    """A norm in d coordinates, and the same in plain arithmetic; None where it follows Delta."""
+    """A norm in d coordinates, and the same in plain arithmetic; None where it follows Delta.
+
+    ``facets`` are known of norms that are largest along one of them.
+    """
 
     norm: Callable[[int], Norm]
     plain: Plain | None
     dims: tuple[int, ...] = (1, 2)
+    facets: tuple[tuple[Fraction, ...], ...] = ()
 
 
 def _weighed(v: Sequence[Fraction]) -> list[Fraction]:
@@ -211,6 +220,10 @@ def _facets(rows: Sequence[Sequence[int]]) -> Plain:
     return lambda v: max(abs(sum(a * b for a, b in zip(row, v, strict=True))) for row in rows)
 
 
+def _exact(rows: Sequence[Sequence[int]]) -> tuple[tuple[Fraction, ...], ...]:
+    return tuple(tuple(F(a) for a in row) for row in rows)
+
+
 NORMS: dict[str, NormRow] = {
     "l1": NormRow(lambda _: L1(), _sum),
     "l2": NormRow(lambda _: L2(), _round),
@@ -223,20 +236,35 @@ NORMS: dict[str, NormRow] = {
     ),
     "intercept": NormRow(lambda _: InterceptSup(F(2, 3)), _soft),
     "coordinate": NormRow(lambda _: CoordinateSup(), None),
-    "cross": NormRow(lambda _: Polytope(CROSS), _facets(CROSS), (2,)),
-    "hexagon": NormRow(lambda _: Polytope(HEXAGON), _facets(HEXAGON), (2,)),
+    "hull": NormRow(lambda _: Hull(), None),
+    "cross": NormRow(lambda _: Facets(CROSS), _facets(CROSS), (2,), _exact(CROSS)),
+    "hexagon": NormRow(lambda _: Facets(HEXAGON), _facets(HEXAGON), (2,), _exact(HEXAGON)),
+    "corners": NormRow(
+        lambda _: Facets(vertices=[*CORNERS, *((-a, -b) for a, b in CORNERS)]),
+        gauge(_exact(CORNERS)),
+        (2,),
+        ((F(1, 5), F(2, 5)), (F(0), F(1, 2)), (F(-3, 8), F(1, 8))),
+    ),
 }
 
 
 # --- domains -------------------------------------------------------------------------------------
 
 
+Known = tuple[Vector, Vector, Fraction | None]
+
+
 @dataclass(frozen=True)
 class DomainRow:
-    """A domain around where theta is at home, and membership in plain arithmetic."""
+    """A domain around where theta is at home, and membership in plain arithmetic.
+
+    ``known`` is what is known of it: the corners of a box around it and, unless it is a box, the
+    largest sum of absolute values.
+    """
 
     domain: Callable[[LossRow], Domain]
     holds: Callable[[LossRow, Vector], bool] | None  # None: not bounded
+    known: Callable[[LossRow], Known] | None = None
 
 
 # By how much of its width a box is wider than home, on each side.
@@ -255,7 +283,9 @@ def _boxed(name: str) -> DomainRow:
         low, high = box_ends(row, name)
         return all(a <= t <= b for a, t, b in zip(low, theta, high, strict=True))
 
-    return DomainRow(lambda row: Box(*box_ends(row, name)), holds)
+    return DomainRow(
+        lambda row: Box(*box_ends(row, name)), holds, lambda row: (*box_ends(row, name), None)
+    )
 
 
 RADIUS = F(3, 2)
@@ -277,16 +307,122 @@ def _other(row: LossRow) -> Vector:
     return tuple(o + h * ((m - o) // h) for m, o, h in sides)
 
 
+def _ball(row: LossRow, length: Fraction) -> Known:
+    return (-RADIUS,) * row.dim, (RADIUS,) * row.dim, length
+
+
+# Half-spaces through points around the middle of home, none of them along an axis in the plane.
+SIDES = {1: ((1,), (-2,)), 2: ((1, 2), (-3, 1), (1, -1), (-1, -2))}
+ROOM = (F(3, 2), F(2), F(5, 3), F(1))
+
+
+def half_spaces(row: LossRow) -> list[tuple[Vector, Fraction]]:
+    """Return rows and limits of a polytope around the middle of home."""
+    middle = [(a + b) / 2 for a, b in zip(row.low, row.high, strict=True)]
+    sides = zip(SIDES[row.dim], ROOM, strict=False)
+    return [
+        (tuple(map(F, side)), sum(a * m for a, m in zip(side, middle, strict=True)) + room)
+        for side, room in sides
+    ]
+
+
+def _beneath(row: LossRow, theta: Vector) -> bool:
+    return all(
+        sum(a * t for a, t in zip(side, theta, strict=True)) <= limit
+        for side, limit in half_spaces(row)
+    )
+
+
+def _around(row: LossRow) -> Known:
+    """Return the box around a polytope, from its vertices."""
+    sides = half_spaces(row)
+    if row.dim == 1:
+        found = [(limit / side[0],) for side, limit in sides]
+    else:
+        found = []
+        for i, ((a, b), p) in enumerate(sides):
+            for (c, d), q in sides[:i]:
+                det = a * d - b * c
+                found.append(((p * d - b * q) / det, (a * q - p * c) / det))
+        found = [point for point in found if _beneath(row, point)]
+    columns = list(zip(*found, strict=True))
+    longest = max(_sum(point) for point in found)
+    return tuple(map(min, columns)), tuple(map(max, columns)), longest
+
+
 DOMAINS: dict[str, DomainRow] = {
     "box": _boxed("box"),
     "box beyond": _boxed("box beyond"),
     "box within": _boxed("box within"),
-    "ball": DomainRow(lambda row: L1Ball(RADIUS, row.dim), lambda _, theta: _sum(theta) <= RADIUS),
+    "ball": DomainRow(
+        lambda row: L1Ball(RADIUS, row.dim),
+        lambda _, theta: _sum(theta) <= RADIUS,
+        lambda row: _ball(row, RADIUS),
+    ),
+    "round ball": DomainRow(
+        lambda row: L2Ball(RADIUS, row.dim),
+        lambda _, theta: sum(t * t for t in theta) <= RADIUS**2,
+        lambda row: _ball(row, RADIUS * root(F(row.dim))),
+    ),
+    "polytope": DomainRow(
+        lambda row: Polytope(*zip(*half_spaces(row), strict=True)), _beneath, _around
+    ),
+    "simplex": DomainRow(
+        lambda row: Simplex(RADIUS, row.dim),
+        lambda _, theta: min(theta) >= 0 and sum(theta) <= RADIUS,
+        lambda row: ((F(0),) * row.dim, (RADIUS,) * row.dim, RADIUS),
+    ),
     "uncrossed": DomainRow(
-        lambda row: Uncrossed(Box(*box_ends(row, "uncrossed")), 1, 0, _other(row)), _above
+        lambda row: Uncrossed(Box(*box_ends(row, "uncrossed")), 1, 0, _other(row)),
+        _above,
+        lambda row: (*box_ends(row, "uncrossed"), None),
     ),
     "whole": DomainRow(lambda row: Whole(row.dim), None),
     "everything": DomainRow(lambda row: Whole(row.dim, base=Uniform()), None),
+}
+
+
+# --- base measures -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BaseRow:
+    """A base measure for d coordinates, and minus its log density in plain arithmetic."""
+
+    base: Callable[[int], Base]
+    plain: Callable[[Vector], float]
+
+
+_EDGES, _WEIGHTS = (F(-9), F(-1, 3), F(1, 2), F(9)), (F(1), F(5), F(2))
+
+
+def _table(theta: Vector) -> float:
+    cells = [sum(t >= edge for edge in _EDGES[1:-1]) for t in theta]
+    return -sum(log(_WEIGHTS[i] / 5) for i in cells)
+
+
+def _weights(dim: int) -> Any:
+    row = [float(w) for w in _WEIGHTS]
+    return row if dim == 1 else [[a * b for b in row] for a in row]
+
+
+def _square(theta: Vector) -> Fraction:
+    return sum(((t - F(1, 3)) ** 2 for t in theta), F(0))
+
+
+BASES: dict[str, BaseRow] = {
+    "gaussian": BaseRow(
+        lambda _: Gaussian(F(3, 2), F(1, 3)), lambda theta: float(_square(theta) / F(9, 2))
+    ),
+    "student": BaseRow(
+        lambda _: Student(2, 3, F(1, 3)),
+        lambda theta: (len(theta) + 3) / 2 * log1p(_square(theta) / 12),
+    ),
+    "heavy": BaseRow(lambda _: HeavyTailed(2), lambda theta: (len(theta) + 2) * log1p(_sum(theta))),
+    "table": BaseRow(
+        lambda dim: Density(edges=[_EDGES] * dim if dim > 1 else _EDGES, weights=_weights(dim)),
+        _table,
+    ),
 }
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
-from product.axes import DOMAINS, LOSSES, MECHANISMS, NORMS, RADIUS, UNITS, LossRow, Plain, box_ends
-from product.plain import Plane, Vector, box_of, moves
+from product.axes import BASES, DOMAINS, LOSSES, MECHANISMS, NORMS, UNITS, LossRow, Plain
+from product.plain import Parabola, Plane, Vector, box_of, gauge, moves, reach, root
 
 from kng.core.errors import KngError
 from kng.core.parts import Field, Point
 from kng.core.problem import Problem
+from kng.domains import Uncrossed
 from kng.losses.kernels.held import Held
 from kng.samplers.registry import certified
 
@@ -23,6 +24,15 @@ F = Fraction
 EPSILON = F(1)
 N = 2
 Dataset = tuple[Vector, ...]
+# Directions along which the hull of least squares is measured in the plane.
+FAN = [(1, 0), (2, 1), (1, 1), (1, 2), (0, 1), (-1, 2), (-1, 1), (-2, 1)]
+
+
+def with_base(domain: Any, base: Any) -> Any:
+    """Return a domain with a base measure; planes that do not cross have that of their box."""
+    if isinstance(domain, Uncrossed):
+        return replace(domain, box=domain.box.based(base))
+    return domain.based(base)
 
 
 @dataclass(frozen=True)
@@ -42,15 +52,17 @@ class Cell:
     def row(self) -> LossRow:
         return LOSSES[self.loss]
 
-    def problem(self, n: int = N) -> Problem:
+    def problem(self, n: int = N, base: str | None = None) -> Problem:
         row = self.row
         norm, domain = NORMS[self.norm].norm(row.dim), DOMAINS[self.domain].domain(row)
+        if base is not None:
+            domain = with_base(domain, BASES[base].base(row.dim))
         unit = UNITS[self.unit].unit(n)
         return Problem(row.loss, norm, domain, row.records, row.answers, unit)
 
-    def plan(self, n: int = N, epsilon: Fraction = EPSILON) -> Any:
+    def plan(self, n: int = N, epsilon: Fraction = EPSILON, base: str | None = None) -> Any:
         """Return the certified plan, or raise what refuses it."""
-        plan = certified(MECHANISMS[self.mechanism].plan(self.problem(n), epsilon))
+        plan = certified(MECHANISMS[self.mechanism].plan(self.problem(n, base), epsilon))
         for load in plan.loaders:
             load()
         return plan
@@ -79,17 +91,17 @@ class Cell:
 
     def corners(self) -> list[Vector]:
         """Return the corners of what is known of the domain: a box, or a ball by its vertices."""
-        row = self.row
-        if self.domain == "ball":
-            if isinstance(row.plain, Plane):
-                ends = [
-                    tuple(s * RADIUS * (i == j) for i in range(row.dim))
-                    for j in range(row.dim)
-                    for s in (1, -1)
-                ]
-                return [*ends, (F(0),) * row.dim]
-            return list(product((-RADIUS, RADIUS), repeat=row.dim))
-        return list(product(*zip(*box_ends(row, self.domain), strict=True)))
+        row, known = self.row, DOMAINS[self.domain].known
+        assert known is not None
+        low, high, length = known(row)
+        if length is None or not isinstance(row.plain, Plane):
+            return list(product(*zip(low, high, strict=True)))
+        ends = [
+            tuple(s * length * (i == j) for i in range(row.dim))
+            for j in range(row.dim)
+            for s in (1, -1)
+        ]
+        return [*ends, (F(0),) * row.dim]
 
     def pieces(self, theta: Vector) -> list[list[Vector]]:
         """Return what one record can do to the sum of scores at theta.
@@ -97,57 +109,111 @@ class Cell:
         On a ball it is what it can do anywhere on it, coordinate by coordinate.
         """
         unit, row = UNITS[self.unit], self.row
-        wide = self.domain == "ball" and not row.bounded
+        wide = self.domain == "ball" and not row.bounded and not self.follows
         thetas = self.corners() if wide else [theta]
         found = moves(row.plain, thetas, unit.relation, unit.absent)
         if not wide and not row.boxed:
             return found
         return [box_of(piece) for piece in found]
 
-    @cached_property
-    def length(self) -> Plain:
-        """Return the norm; one that follows the changes is a sup norm of public widths."""
+    @property
+    def follows(self) -> bool:
+        """Whether the norm is another one at every theta."""
+        return NORMS[self.norm].plain is None
+
+    @property
+    def walked(self) -> bool:
+        """Whether changes are known along every direction: those of least squares."""
+        plain = self.row.plain
+        return isinstance(plain, Plane) and isinstance(plain.function, Parabola)
+
+    def reach(self, theta: Vector, direction: Sequence[Fraction]) -> Fraction:
+        """Return how far one record moves least squares along a direction."""
+        unit, plain = UNITS[self.unit], self.row.plain
+        assert isinstance(plain, Plane)
+        absent = unit.absent and unit.relation == "replace-one"
+        return reach(plain, theta, direction, "absent" if absent else unit.relation)
+
+    def length(self, theta: Vector) -> Plain:
+        """Return the norm at theta."""
         plain = NORMS[self.norm].plain
         if plain is not None:
             return plain
-        widths = self.plan().problem.norm.width
-        return lambda v: max(abs(a) / w for a, w in zip(v, widths, strict=True))
+        if theta not in self._fitted:
+            self._fitted[theta] = self._fit(theta)
+        return self._fitted[theta]
+
+    @cached_property
+    def _fitted(self) -> dict[Vector, Plain]:
+        return {}
+
+    def _fit(self, theta: Vector) -> Plain:
+        """Return the norm that follows what one record can do at theta."""
+        found = [move for piece in self.pieces(theta) for move in piece]
+        if self.walked and self.row.dim == 2 and self.norm == "hull":
+            far = [(v, self.reach(theta, v)) for v in FAN]
+            return lambda g: max(abs(v[0] * g[0] + v[1] * g[1]) / r for v, r in far)
+        if self.norm == "hull" and self.row.dim == 2 and self.row.subgradients:
+            radius = max(root(sum((v * v for v in move), F(0))) for move in found)
+            return lambda g: root(sum((v * v for v in g), F(0))) / radius
+        if self.norm == "hull" and self.row.dim == 2:
+            return gauge(found)
+        widths = [max(map(abs, column)) for column in zip(*found, strict=True)]
+        return lambda g: max(abs(a) / w for a, w in zip(g, widths, strict=True))
 
     def delta(self, theta: Vector) -> Fraction:
         """Return Delta at theta."""
         if self.mechanism == "exponential":
             return self.row.plain.largest_value(self.corners())
-        length = self.length
+        facets = NORMS[self.norm].facets
+        if self.follows:
+            return F(1)
+        if self.walked and facets:
+            thetas = self.corners() if self.domain == "ball" else [theta]
+            return max(self.reach(at, facet) for at in thetas for facet in facets)
+        length = self.length(theta)
         return max(length(move) for piece in self.pieces(theta) for move in piece)
 
-    def score(self, theta: Vector, dataset: Sequence[Vector]) -> Fraction:
-        """Return the norm of the summed scores, or the summed value."""
-        plain, length = self.row.plain, self.length
+    def score(self, theta: Vector, dataset: Sequence[Vector], based: bool = False) -> Fraction:
+        """Return the norm of the summed scores, or the summed value.
+
+        ``based``: with a base measure nothing is read by ranks or with subgradients.
+        """
+        plain = self.row.plain
         if self.mechanism == "exponential":
             return sum((plain.value(theta, x) for x in dataset), F(0))
+        length = self.length(theta)
         scores = [plain.score(theta, x) for x in dataset]
         total = [sum(column, F(0)) for column in zip(*scores, strict=True)] or [F(0)] * self.row.dim
-        here = sum(x == theta for x in dataset)
+        here = 0 if based else sum(x == theta for x in dataset)
         if self.row.subgradients and self.norm == "l2" and self.row.dim > 1:
             return max(length(total) - here, F(0))
         if self.row.ranks and length((F(1),)) == 1 and self.domain != "uncrossed":
             # Ranks, where they are read, weigh the distance to all subgradients.
-            return max(total[0] - here, -total[0], F(0))
+            return max(total[0] - here, -total[0], F(0)) if not based else abs(total[0])
         return length(total)
 
     @cached_property
     def deltas(self) -> dict[Point, Fraction]:
         """Return Delta at every lattice point; once, where it is one number for all."""
-        if self.mechanism == "exponential" or self.domain == "ball" or self.row.bounded:
+        if (
+            self.mechanism == "exponential"
+            or self.follows
+            or self.domain == "ball"
+            or self.row.bounded
+        ):
             return dict.fromkeys(self.points, self.delta(self.theta(self.points[0])))
         return {k: self.delta(self.theta(k)) for k in self.points}
 
     def exponents(
-        self, dataset: Sequence[Vector], epsilon: Fraction = EPSILON
+        self, dataset: Sequence[Vector], epsilon: Fraction = EPSILON, base: str | None = None
     ) -> dict[Point, Fraction]:
         """Return gamma at every lattice point: the law is exp(-gamma), normalised."""
+        weigh = (lambda _: 0.0) if base is None else BASES[base].plain
+        based = base is not None
         return {
-            k: epsilon * self.score(self.theta(k), dataset) / (2 * delta)
+            k: epsilon * self.score(self.theta(k), dataset, based) / (2 * delta)
+            + F(weigh(self.theta(k)))
             for k, delta in self.deltas.items()
         }
 

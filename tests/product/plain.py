@@ -254,6 +254,61 @@ def differences(model: Model, theta: Vector) -> list[Vector]:
     return [minus(u, v) for u in scores for v in scores]
 
 
+def reach(model: Plane, theta: Vector, direction: Sequence[Fraction], relation: str) -> Fraction:
+    """Return how far least squares moves along a direction: a form on a box, face by face.
+
+    (v'z)(z'theta - y) over corners, and where it turns on an edge; faces of two free coordinates
+    have saddles only.
+    """
+    found = []
+    for record in product(*model.ends):
+        spots = [record]
+        for j, (low, high) in enumerate(model.ends[:-1]):
+            v, t = direction[j + model.intercept], theta[j + model.intercept]
+            if v and t:
+                still = (*record[:j], F(0), *record[j + 1 :])
+                s = _dot(direction, model.row(still))
+                at = -(s / v + model.residual(theta, still) / t) / 2
+                if low < at < high:
+                    spots.append((*record[:j], at, *record[j + 1 :]))
+        found += [_dot(direction, model.row(spot)) * model.residual(theta, spot) for spot in spots]
+    each, apart = max(map(abs, found)), max(found) - min(found)
+    return {"add-remove": each, "replace-one": apart, "absent": max(each, apart)}[relation]
+
+
+def _dot(u: Sequence[Fraction], v: Sequence[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(u, v, strict=True)), F(0))
+
+
+def gauge(points: Sequence[Vector]) -> Length:
+    """Return the norm whose unit ball is the hull of points and their negatives, in the plane."""
+    border = _hull([*points, *(tuple(-v for v in p) for p in points)])
+    facets = []
+    for (a, b), (c, d) in zip(border, [*border[1:], border[0]], strict=True):
+        det = a * d - b * c
+        facets.append(((d - b) / det, (a - c) / det))
+    return lambda v: max(_dot(facet, v) for facet in facets)
+
+
+def _hull(points: Sequence[Vector]) -> list[Vector]:
+    """Return the corners of the hull of points in the plane, counterclockwise."""
+
+    def half(ordered: Sequence[Vector]) -> list[Vector]:
+        kept: list[Vector] = []
+        for p in ordered:
+            while len(kept) > 1 and _turn(kept[-2], kept[-1], p) <= 0:
+                kept.pop()
+            kept.append(p)
+        return kept[:-1]
+
+    ordered = sorted(set(points))
+    return half(ordered) + half(ordered[::-1])
+
+
+def _turn(p: Vector, q: Vector, r: Vector) -> Fraction:
+    return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
+
+
 def box_of(vectors: Sequence[Vector]) -> list[Vector]:
     """Return the corners of the smallest box around vectors."""
     return list(product(*((min(column), max(column)) for column in zip(*vectors, strict=True))))

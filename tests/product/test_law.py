@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from product.axes import BASES
 from product.cells import Cell, Dataset
-from product.chosen import ON_LATTICES
+from product.chosen import BASED, ON_LATTICES
 
 F = Fraction
 
@@ -26,12 +27,12 @@ def close(cell: Cell, mine: Fraction, theirs: Fraction) -> bool:
     return abs(mine - theirs) <= spare * (1 + abs(mine))
 
 
-def wrong_points(cell: Cell) -> list[str]:
+def wrong_points(cell: Cell, base: str | None = None) -> list[str]:
     """Return where the exponent is not the one of the law in plain arithmetic."""
     dataset = dataset_of(cell)
-    plan = cell.plan(len(dataset))
+    plan = cell.plan(len(dataset), base=base)
     field = cell.read(plan, dataset)
-    wanted = cell.exponents(dataset)
+    wanted = cell.exponents(dataset, base=base)
     found = {k: plan.exponent(k, field.score(k)) for k in wanted}
     assert plan.domain.points >= len(wanted)
     assert all(plan.domain.contains(k) for k in wanted)
@@ -45,3 +46,11 @@ def wrong_points(cell: Cell) -> list[str]:
 @pytest.mark.parametrize("cell", ON_LATTICES, ids=str)
 def test_exponents_are_those_of_the_law_at_every_point(cell):
     assert wrong_points(cell) == []
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("cell", BASED, ids=str)
+def test_a_base_measure_weighs_every_point(cell, base):
+    """Nothing but boxes draws from it, and no part of the law forgets it."""
+    assert cell.plan(base=base).certificate.sampler.name == "branch-and-bound"
+    assert wrong_points(cell, base) == []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from product.chosen import ON_LATTICES
-from product.losses import MARGIN, worst_of
+from product.chosen import BASED, ON_LATTICES
+from product.losses import MARGIN, worst_of, worst_with_bases
 
 # What one record does to the exponent at least, in parts of epsilon / 2, on the widest box and in
 # every norm: 1 where two records attain Delta. Two records are too few for some norms, log-odds of
@@ -22,6 +22,13 @@ FLOORS = {
 VALUES = 0.66
 # The loss itself, in parts of epsilon, needs records enough to move the normaliser as well.
 LOSS = 0.19
+
+
+@pytest.mark.parametrize("cell", BASED, ids=str)
+def test_no_base_measure_costs_more_than_epsilon(cell):
+    found = [worst_with_bases(cell, n) for n in (1, 2)]
+    assert max(w.loss for w in found) <= 1 + MARGIN
+    assert max(w.move for w in found) <= 1 + MARGIN
 
 
 @pytest.mark.parametrize("cell", ON_LATTICES, ids=str)

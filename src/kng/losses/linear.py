@@ -89,7 +89,7 @@ class Linear:
     jitter: Fraction = _NONE
     model: ClassVar[str] = "linear"
     noun: ClassVar[str] = "coefficients, the intercept among them"
-    remedy: ClassVar[str] = "HuberRegressor or fewer covariates"
+    remedy: ClassVar[str] = "an L1Ball (least squares), HuberRegressor or fewer covariates"
 
     def __post_init__(self) -> None:
         if self.records is None:

@@ -1,8 +1,8 @@
 """The paper's chain: one coordinate at a time. Approximate, by name only.
 
 Paper    Section 4.3: 10,000 steps of a one-at-a-time Metropolis chain, its start and its step
-         not stated. Ours starts at 0 or inside a domain
-         without it, which no record decides, and moves by up to 0.1.
+         not stated. Ours starts at 0, or inside a domain without it, which no record decides, and
+         moves by up to 0.1.
 Privacy  None is claimed: a chain of fixed length has no certified distance to its target. With
          the sup norm two gradient coordinates tie along a narrow ridge that coordinate moves
          cannot follow, so it may not have arrived at all.

@@ -72,7 +72,8 @@ class Affine:
             return None
         return (
             "The affine sampler draws from an L1Ball with a uniform base, or from Whole with a "
-            f"HeavyTailed one, not from {described(domain)}. Use these, or up to 5 coefficients."
+            f"HeavyTailed one, not from {described(domain)}. Use {plan.problem.loss.remedy}; or "
+            "sampler='hit-and-run', whose guarantee is only approximate."
         )
 
     def certify(self, plan: DensityPlan) -> DensityPlan:

@@ -50,7 +50,10 @@ class Gaussian:
         domain = plan.problem.domain
         if isinstance(domain, BallDomain) and domain.base.even:
             return None
-        return f"The gaussian sampler draws from a uniform L1Ball, not from {described(domain)}."
+        return (
+            f"The gaussian sampler draws from a uniform L1Ball, not from {described(domain)}. Use "
+            f"{plan.problem.loss.remedy}; or sampler='hit-and-run', which is only approximate."
+        )
 
     def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise a draw that is exact in real arithmetic."""
