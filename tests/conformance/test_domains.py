@@ -248,9 +248,9 @@ def test_an_unbounded_domain_has_no_lattice_points(name, d):
 
 
 @pytest.mark.parametrize("kind", [lambda b: Box(-1, 1, 2, b), lambda b: L1Ball(1, 2, b)])
-def test_points_that_a_base_weighs_are_refused(kind):
-    with pytest.raises(IncompatibleParts, match=r"base=HeavyTailed\(freedom=3\).*base=Uniform"):
-        kind(HeavyTailed(3)).on(GRIDS["even"](2))
+def test_a_base_weighs_points_and_leaves_them_where_they_are(kind):
+    grid = GRIDS["even"](2)
+    assert kind(HeavyTailed(3)).on(grid) == kind(Uniform()).on(grid)
     assert kind(HeavyTailed(3)).proper
 
 
