@@ -305,9 +305,9 @@ SQUARE = ([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 1, 1, 1])
         lambda b: Polytope(*SQUARE, b),
     ],
 )
-def test_points_that_a_base_weighs_are_refused(kind):
-    with pytest.raises(IncompatibleParts, match=r"base=HeavyTailed\(freedom=3\).*base=Uniform"):
-        kind(HeavyTailed(3)).on(GRIDS["even"](2))
+def test_a_base_weighs_points_and_leaves_them_where_they_are(kind):
+    grid = GRIDS["even"](2)
+    assert kind(HeavyTailed(3)).on(grid) == kind(Uniform()).on(grid)
     assert kind(HeavyTailed(3)).proper
 
 

@@ -270,13 +270,16 @@ def test_a_loss_of_ones_own_is_never_called_exact():
 
 def test_a_base_measure_is_not_ignored():
     ball = L1Ball(4, base=HeavyTailed())
+    with pytest.raises(IncompatibleParts, match="HeavyTailed"):
+        kng.ObjectivePerturbation(Linear(Squared()), domain=ball).plan(**PLANE)
     for made in (
-        kng.ObjectivePerturbation(Linear(Squared()), domain=ball),
         kng.KNG(Linear(Squared()), domain=ball),
         kng.Exponential(Linear(Squared()), domain=ball),
     ):
-        with pytest.raises(IncompatibleParts, match="HeavyTailed"):
-            made.plan(**PLANE)
+        # Samplers of balls know of none, so that branch and bound draws.
+        plan = made.plan(**PLANE)
+        assert plan.sampler == "branch-and-bound"
+        assert "HeavyTailed" in plan.law.domain
 
 
 def test_what_is_missing_in_a_part_is_named_when_it_is_given():
