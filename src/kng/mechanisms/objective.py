@@ -111,7 +111,7 @@ class Perturbation:
     @classmethod
     def of(cls, problem: Problem) -> Perturbation:
         """Ask the parts, or refuse what cannot be perturbed."""
-        loss, norm, domain, unit = problem.loss, problem.norm, problem.domain, problem.unit
+        loss, domain, unit = problem.loss, problem.domain, problem.unit
         curvature = loss.curvature() if isinstance(loss, SmoothLoss) else None
         if not isinstance(loss, SmoothLoss):
             raise IncompatibleParts(
@@ -124,9 +124,6 @@ class Perturbation:
                 f"curvature; that of {described(loss)} is rounded or jumps. Use KNG."
             )
         problem.refuse_norm(loss.dim)
-        refused = noise_refusal(norm, loss.dim)
-        if refused is not None:
-            raise IncompatibleParts(f"Objective perturbation of {described(loss)} {refused}")
         if domain.bounded and not isinstance(domain, BallDomain):
             raise IncompatibleParts(
                 f"Objective perturbation minimises {described(loss)} over an L1Ball or over "
@@ -140,6 +137,9 @@ class Perturbation:
         region = domain.region()
         body = loss.body(region)
         problem = problem.fitted(body)
+        refused = noise_refusal(problem.norm, loss.dim)
+        if refused is not None:
+            raise IncompatibleParts(f"Objective perturbation of {described(loss)} {refused}")
         return cls(
             problem,
             unit.group(delta(problem.norm, body, unit)),
