@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from fractions import Fraction
 from itertools import product
@@ -21,7 +22,14 @@ from kng.data import open_source
 from kng.domains import Box, L1Ball, Whole
 from kng.estimators.record_balls import WIDER, HeldRecords, held_records
 from kng.losses import Location, Squared
-from kng.losses.kernels.pulling import Gauge, RoundGauge, SumGauge, WalledGauge, pulled
+from kng.losses.kernels.pulling import (
+    Gauge,
+    PulledSums,
+    RoundGauge,
+    SumGauge,
+    WalledGauge,
+    pulled,
+)
 from kng.mechanisms import KNorm
 from kng.norms import L1, L2, LInf
 
@@ -68,6 +76,29 @@ def test_truncation_alone_leaves_a_ball_that_is_not_monotone() -> None:
     lengths = np.maximum(gauge.lengths(z), 1.0)
     alone = np.trunc(z / lengths).astype(np.int64)
     assert not gauge.inside(alone).all()
+
+
+def test_walls_that_cancel_end_soon_and_inside() -> None:
+    """A slit 2^28 times as long as wide: float64 sees nothing of its width, whole numbers do."""
+    a = 2**28
+    gauge = WalledGauge((((a, -a), a), ((1, 1), 2**20)))
+    z = np.rint(np.random.default_rng(5).normal(size=(2, 2000)) * 2**22)
+    z[1, :1000] = z[0, :1000] + np.rint(np.random.default_rng(6).normal(size=1000) * 3)
+    found = pulled(z, gauge).T.tolist()
+    assert all(inside(gauge, tuple(row)) for row in found)
+    # Records along the slit keep their place.
+    near = [abs(row[0]) for row, x in zip(found, z[0], strict=True) if abs(x) > 2**21]
+    assert max(near) > 2**18
+
+
+def test_kernels_travel() -> None:
+    kernel = PulledSums(GAUGES["tilted"], (7, 7))
+    again = pickle.loads(pickle.dumps(kernel))
+    batch = np.array([[9.0, 1.0], [7.0, 7.0], [3.0, 13.0]])
+    assert again.partial(batch) == kernel.partial(batch)
+    both = [kernel.partial(batch[:1]), kernel.partial(batch[1:])]
+    assert kernel.merge(*both) == kernel.merge(*both[::-1]) == kernel.partial(batch)
+    assert kernel.merge(kernel.zero(), kernel.partial(batch)) == kernel.partial(batch)
 
 
 def test_fine_steps_keep_the_direction_and_almost_reach_the_edge() -> None:
@@ -239,6 +270,33 @@ def test_receipts_show_the_ball() -> None:
     assert answer.law.norm == "L2()"
     assert answer.law.delta == "6"
     assert answer.bounds.high == (3, 3)
+
+
+@every_ball
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
+def test_the_mechanism_put_together_gives_the_same_draw(name: str, neighbours: str) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2)) * 4
+    ask: dict[str, Any] = {"bounds": BALLS[name], "epsilon": 1, "neighbours": neighbours}
+    made_of_parts = kng.KNorm(MEAN)
+    again = made_of_parts.release(X, random_state=2, **ask)
+    assert again.value.tolist() == kng.mean(X, random_state=2, **ask).value.tolist()
+    assert again.law == kng.mean(X, random_state=2, **ask).law
+    plan = made_of_parts.plan(n=40, **ask)
+    assert plan.guarantee.value == "exact"
+    assert (plan.predicted_error is None) == (neighbours == "add-remove")
+
+
+def test_other_mechanisms_and_losses_refuse_a_ball() -> None:
+    median = Location(kng.losses.Pinball(0.5))
+    for made_of_parts in (kng.KNG(MEAN, domain=Box(0, 1)), kng.KNG(median, domain=Box(0, 1))):
+        with pytest.raises(kng.KngError, match=r"bounds=L1Ball\(2, dim=2\) is a ball.*Location"):
+            made_of_parts.plan(bounds=L1Ball(2, dim=2), epsilon=1)
+    with pytest.raises(kng.KngError, match="KNorm needs an estimate"):
+        kng.KNorm(median).plan(bounds=L1Ball(2, dim=2), epsilon=1)
+    with pytest.raises(kng.KngError, match="how many columns"):
+        kng.KNorm(MEAN).plan(bounds=L1Ball(2), epsilon=1)
+    plan = kng.KNorm(MEAN).plan(bounds=Box(-1, 1, dim=2), epsilon=1)
+    assert plan.law == kng.KNorm(MEAN).plan(bounds=([-1, -1], [1, 1]), epsilon=1).law
 
 
 def test_the_order_of_records_changes_nothing() -> None:
