@@ -136,7 +136,7 @@ def test_a_score_of_another_loss_is_caught():
     def wrong(self: Linear, region: Region) -> Body:
         body = right(self, region)
         (piece,) = body.differences()
-        return Hull((piece.times(F(1, 16)),))
+        return Hull((piece.around.times(F(1, 16)),))
 
     with mock.patch.object(Linear, "body", wrong):
         assert wrong_points(cell)

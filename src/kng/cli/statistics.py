@@ -44,7 +44,7 @@ _shared = with_options(
     epilog="\b\nkng mean survey.csv --bounds age=0:120 --bounds income=0:200000 --epsilon 1"
 )
 @_shared
-@click.option("--norm", metavar="NAME", help="With k-norm: auto, weighted-sup, l1 or linf.")
+@click.option("--norm", metavar="NAME", help="With k-norm: auto, weighted-sup, l1, l2 or linf.")
 def mean(**options: Any) -> None:
     """Release a private mean of one or several columns.
 

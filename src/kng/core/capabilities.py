@@ -25,6 +25,7 @@ from kng.core.design import Design
 from kng.core.parts import Base, Domain, Field, Loss, Norm, Point
 from kng.core.privacy import PrivacyUnit
 from kng.core.quadratic import Matrix, Quadratic, Vector
+from kng.core.shapes import Shape
 
 if TYPE_CHECKING:
     from kng.core.problem import Problem
@@ -202,6 +203,16 @@ class BallDomain(Domain, Protocol):
     @property
     def l1_radius(self) -> Fraction:
         """Bound on the sum of absolute coordinates."""
+        ...
+
+
+@runtime_checkable
+class GaugedDomain(Domain, Protocol):
+    """A domain that may be the ball of a norm around 0, so that records can be pulled into it."""
+
+    @property
+    def gauge(self) -> tuple[Shape, Fraction] | None:
+        """The norm's unit ball by name and the radius; None if it is not symmetric about 0."""
         ...
 
 

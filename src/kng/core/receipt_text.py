@@ -28,6 +28,8 @@ _TIERS = {
     Guarantee.APPROXIMATE: "a Markov chain; no certificate",
     Guarantee.SIMULATION: "seeded and therefore repeatable; do not publish",
 }
+# The fact that names the ball that records were pulled into; shown as their bounds.
+RECORD_BALL = "record ball"
 
 
 def rows(release: Release) -> list[tuple[str, str]]:
@@ -45,7 +47,7 @@ def rows(release: Release) -> list[tuple[str, str]]:
         ("guarantee", f"{release.guarantee.value}  ({_TIERS[release.guarantee]})"),
         ("method", f"{method} ({release.sampler} sampler)"),
         ("bounds", _bounds(release)),
-        *(_fact(release, label, fact) for label, fact in release.details.items()),
+        *(_fact(release, *fact) for fact in release.details.items() if fact[0] != RECORD_BALL),
         *(("assumption", f"{a.meaning} ({a.value})") for a in release.assumptions),
         ("version", f"kng {release.version}"),
     ]
@@ -72,6 +74,9 @@ def _shown(release: Release) -> str:
 
 
 def _bounds(release: Release) -> str:
+    ball = release.details.get(RECORD_BALL)
+    if isinstance(ball, str):
+        return ball
     pairs = [
         f"[{show(low)}, {show(high)}]"
         for low, high in zip(release.bounds.low, release.bounds.high, strict=True)

@@ -12,6 +12,7 @@ from kng.core.errors import IncompatibleParts
 from kng.core.exact import positive, show
 from kng.core.parts import Base, Point
 from kng.core.regions import Grid, Region
+from kng.core.shapes import Shape, SumShape
 from kng.domains.points import LatticeBox, WalledBox, common_measure
 from kng.domains.stated import UNIFORM, agreed, based, known, rescaled, shown, stated
 
@@ -73,6 +74,11 @@ class L1Ball:
     def l1_radius(self) -> Fraction:
         """The bound on the sum of absolute values."""
         return self.radius
+
+    @property
+    def gauge(self) -> tuple[Shape, Fraction]:
+        """It is a ball of l1."""
+        return SumShape(), self.radius
 
     @property
     def bounded(self) -> bool:

@@ -12,6 +12,7 @@ from kng.core.errors import IncompatibleParts
 from kng.core.exact import positive, show
 from kng.core.parts import Base, Point
 from kng.core.regions import Grid, Region
+from kng.core.shapes import RoundShape, Shape
 from kng.domains.points import LatticeBox, common_measure
 from kng.domains.round_points import RoundPoints
 from kng.domains.stated import UNIFORM, agreed, based, known, rescaled, shown, stated
@@ -72,6 +73,11 @@ class L2Ball:
     def dim(self) -> int:
         """Number of coordinates."""
         return known(self._dim, repr(self))
+
+    @property
+    def gauge(self) -> tuple[Shape, Fraction]:
+        """It is a ball of l2."""
+        return RoundShape(), self.radius
 
     @property
     def bounded(self) -> bool:

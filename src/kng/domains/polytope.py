@@ -12,6 +12,7 @@ from kng.core.errors import IncompatibleParts, SpecError, SpecTypeError
 from kng.core.exact import exact, positive, show
 from kng.core.parts import Base, Point
 from kng.core.regions import Grid, Region, Theta
+from kng.core.shapes import FacetShape, Shape
 from kng.core.solve.linear_program import EndlessError, farthest
 from kng.domains.half_spaces import HalfSpaces, between, cut, point_inside, walls_on
 from kng.domains.points import LatticeBox
@@ -80,6 +81,18 @@ class Polytope:
     def dim(self) -> int:
         """Number of coordinates."""
         return len(self.A[0])
+
+    @property
+    def gauge(self) -> tuple[Shape, Fraction] | None:
+        """The norm whose unit ball it is, if it is symmetric about 0: |a'theta| / b <= 1."""
+        sides = [(row, limit) for row, limit in zip(self.A, self.b, strict=True) if any(row)]
+        if min(limit for _, limit in sides) <= 0:
+            return None
+        rows = {tuple(a / limit for a in row) for row, limit in sides}
+        if any(tuple(-a for a in row) not in rows for row in rows):
+            return None
+        facets = sorted(row for row in rows if next(a for a in row if a) > 0)
+        return FacetShape(tuple(facets)), _ONE
 
     @property
     def bounded(self) -> bool:

@@ -27,7 +27,9 @@ from kng.estimators.assembly import Assembled, placed
 from kng.estimators.parts import norm_for
 from kng.estimators.posed import Posed
 from kng.estimators.public_facts import Kind, centre_of
+from kng.estimators.record_balls import HeldRecords
 from kng.losses.linear import Linear
+from kng.losses.location_sum import counted
 from kng.mechanisms.knorm import standard_deviations
 from kng.norms import CoordinateSup
 
@@ -132,7 +134,8 @@ class KNorm(Assembled):
     loss : loss of `kng.losses`
         One whose minimiser is a mean: ``Location(Squared())``.
     norm : "auto", "l1", "l2", "linf", or a norm of `kng.norms`
-        "auto" is the sup norm in units of what one record does to each coordinate of the sum.
+        "auto" is the sup norm in units of what one record does to each coordinate of the sum. If
+        ``bounds`` are a ball around 0, such as ``kng.domains.L1Ball(3, dim=2)``, it is the ball's.
 
     Examples
     --------
@@ -153,6 +156,8 @@ class KNorm(Assembled):
         sums = getattr(setting.loss, "sums", None)
         if sums is None or not isinstance(self.norm, str) or self.norm != "auto":
             return super()._norm(setting, unit)
+        if setting.held is not None:
+            return setting.held.norm_for(counted(unit))
         return CoordinateSup().at(changes(sums.body(unit), unit))
 
     def _weigh(self, setting: Posed) -> mechanisms.KNorm:  # noqa: ARG002
@@ -162,7 +167,7 @@ class KNorm(Assembled):
         answers, neighbours = setting.answers, plan.problem.unit.neighbours
         if granularity is None and isinstance(neighbours, ReplaceOne):
             answers = answers.refined(neighbours.n)
-        return answers, partial(_mean, plan, answers)
+        return answers, partial(_mean, plan, answers, setting.held)
 
     def _predicted(self, plan: NoisePlan, setting: Posed, n: int | None) -> Any:
         found = standard_deviations(plan)
@@ -238,7 +243,10 @@ class ObjectivePerturbation(Assembled):
         return mechanism.predicted_error(plan.problem, plan.epsilon, plan.share)
 
 
-def _mean(plan: NoisePlan, answers: Lattice, drawn: Sequence[Point]) -> Point:
+def _mean(
+    plan: NoisePlan, answers: Lattice, held: HeldRecords | None, drawn: Sequence[Point]
+) -> Point:
     """Read the mean off a noisy sum; post-processing."""
     sums = plan.problem.loss.sums  # type: ignore[attr-defined]
-    return answers.nearest(sums.minimiser(drawn[0], plan.problem))
+    found = answers.nearest(sums.minimiser(drawn[0], plan.problem))
+    return found if held is None else held.pulled(found, answers)

@@ -9,20 +9,21 @@ from typing import Any
 from kng.bases import Uniform
 from kng.core.bounds import bounds_of
 from kng.core.delta import changes
-from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts
 from kng.core.parts import Domain, Norm, Point, described
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
+from kng.core.receipt_text import RECORD_BALL
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
 from kng.data import open_source
 from kng.domains import Box, Whole
 from kng.estimators.based import between, said
 from kng.estimators.planned import planned
+from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
 from kng.estimators.request import Way, details, named_norm, one_of, request_of, way_of
 from kng.losses.location import Location
-from kng.losses.location_sum import LocationSum
+from kng.losses.location_sum import counted
 from kng.losses.pointwise.squared import Squared
 from kng.mechanisms import KNG, Exponential, KNorm
 from kng.norms import L1, L2, CoordinateSup, LInf
@@ -56,8 +57,10 @@ def mean(
     ----------
     data : array, list, series, data frame, or path of a CSV file
         One row per record.
-    bounds : (low, high), numbers or one array per end, or {column: (low, high)}
-        Public range of a record. Records outside are clipped.
+    bounds : (low, high), numbers or one array per end, or {column: (low, high)}, or a domain
+        Public range of a record. Records outside are clipped. A ball around 0, such as
+        ``kng.domains.L1Ball(3)``, is a range for K-norm noise too: records outside are pulled
+        towards 0 until they are inside, and the noise is drawn in the ball's own norm.
     epsilon : number
         Privacy budget to spend.
     granularity : number or one per column, optional
@@ -111,70 +114,89 @@ def mean(
         ledger=ledger,
         random_state=random_state,
     )
-    box = bounds_of(bounds)
-    records = _MEAN.encode(box, granularity, missing)
+    held = None
+    if hasattr(type(bounds), "contains"):  # a domain
+        bounds = bounds_in(bounds, data)
+        held = held_records(bounds, data, granularity, missing, _MEAN)
+    box = bounds_of(bounds) if held is None else held.box
+    loss = held.loss if held else _MEAN.over(_MEAN.encode(box, granularity, missing))
+    records = loss.encoding
     names = ("auto", "k-norm", "kng", "exponential")
     way = way_of(mechanism, names, norm=norm, domain=domain, sampler=sampler, base=base)
     one_of("sampler", way.sampler, ("auto", "noise", "order", "branch-and-bound", "hit-and-run"))
     source = open_source(data, records)
     unit = ask.unit(source)
-    loss = _MEAN.over(records)
     if way.name in ("kng", "exponential"):
         weigh = KNG() if way.name == "kng" else Exponential()
         problem = _on_the_lattice(way, loss, unit)
         plan: Plan = planned(weigh, problem, ask.epsilon, way.sampler)
     else:
         way.refuse_base()
-        problem = _on_the_sum(way, granularity, loss, unit)
+        problem = _on_the_sum(way, granularity, loss, unit, held)
         plan = planned(KNorm(), problem, ask.epsilon, way.sampler)
         # What is loaded may depend on a number that is public, never on the records that came.
         source.prepare_sums(unit.neighbours.stated or 0)
 
     def finish(drawn: Sequence[Point]) -> Point:
-        return _estimate(plan, drawn[0])
+        return _estimate(plan, drawn[0], held)
 
-    answers = problem.answers
-    facts = details(records, unit)
+    answers, facts = problem.answers, {**_ball(held), **details(records, unit)}
     if base is not None:
         facts = {**said(base), **facts}
     answer = Answer("mean", answers, len(records) == 1, box, facts, finish)
     return release([Stage([plan], source)], answer, ask.ledger, ask.bits)
 
 
-def _estimate(plan: Plan, drawn: Point) -> Point:
+def _ball(held: HeldRecords | None) -> dict[str, str]:
+    """Return what a receipt says of records in a ball."""
+    return {} if held is None else {RECORD_BALL: held.ball.described}
+
+
+def _estimate(plan: Plan, drawn: Point, held: HeldRecords | None) -> Point:
     """Return the mean that was drawn, or the one that a noisy sum stands for."""
     problem = plan.problem
     if plan.weighs != "sum":
         return plan.place(drawn)
-    return problem.answers.nearest(LocationSum(problem.records).minimiser(drawn, problem))
+    sums = problem.loss.sums  # type: ignore[attr-defined]
+    found: Point = problem.answers.nearest(sums.minimiser(drawn, problem))
+    return found if held is None else held.pulled(found, problem.answers)
 
 
-def _on_the_sum(way: Way, granularity: Any, loss: Location, unit: PrivacyUnit) -> Problem:
+def _on_the_sum(
+    way: Way, granularity: Any, loss: Location, unit: PrivacyUnit, held: HeldRecords | None
+) -> Problem:
     """Ask for K-norm noise on the sum; the mean is read off it afterwards."""
     if way.domain is not None:
         raise IncompatibleParts(
             f"K-norm noise keeps the whole epsilon only without a domain; got "
             f"{described(way.domain)}. Use mechanism='kng', or leave domain out."
         )
-    records, answers = loss.encoding, loss.encoding.lattice
-    if granularity is None and isinstance(unit.neighbours, ReplaceOne):
-        # A sum of n records in whole steps is a mean in n-ths of a step: nothing is rounded.
-        answers = answers.refined(unit.neighbours.n)
-    optimal = _optimal(records, unit)
-    names = {"auto": optimal, "weighted-sup": optimal, "l1": L1(), "l2": L2(), "linf": LInf()}
+    # A sum of n records in whole steps is a mean in n-ths of a step: nothing is rounded.
+    fine = granularity is None and isinstance(unit.neighbours, ReplaceOne)
+    parts = unit.neighbours.n if fine and isinstance(unit.neighbours, ReplaceOne) else 1
+    records, sup = loss.encoding, _optimal(loss, unit)
+    answers = records.lattice.refined(parts) if held is None else held.answers(parts)
+    optimal = sup if held is None else held.norm_for(counted(unit))
+    names = {"auto": optimal, "weighted-sup": sup, "l1": L1(), "l2": L2(), "linf": LInf()}
     ball = named_norm(way.norm, names)
     return Problem(loss, ball, Whole(loss.dim, base=Uniform()), records, answers, unit)
 
 
 @lru_cache(maxsize=64)
-def _optimal(records: Encoding, unit: PrivacyUnit) -> Norm:
+def _optimal(loss: Location, unit: PrivacyUnit) -> Norm:
     """Return the sup norm in units of what one record does to the sum."""
-    return CoordinateSup().at(changes(LocationSum(records).body(unit), unit))
+    assert loss.sums is not None
+    return CoordinateSup().at(changes(loss.sums.body(unit), unit))
 
 
 def _on_the_lattice(way: Way, loss: Location, unit: PrivacyUnit) -> Problem:
     """Ask for a weighing of every lattice point of the domain, or between the bounds."""
     way.refuse_norm()
+    if loss.ball is not None:
+        raise IncompatibleParts(
+            f"mechanism={way.name!r} weighs means of records in a box, and bounds="
+            f"{loss.ball.described} is a ball. Use mechanism='k-norm', or bounds=(low, high)."
+        )
     records, answers = loss.encoding, loss.encoding.lattice
     optimal = norm_of_shape(loss.best_shape(unit, bounded=True))
     names = {"auto": optimal, "weighted-sup": optimal, "l1": L1(), "l2": L2(), "linf": LInf()}

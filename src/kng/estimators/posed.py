@@ -15,10 +15,11 @@ from typing import Any
 from kng.core.bounds import Bounds, bounds_of
 from kng.core.design import Design, design_of
 from kng.core.encoding import Encoding, encoding_of
-from kng.core.errors import KngError, SpecError
+from kng.core.errors import IncompatibleParts, KngError, SpecError
 from kng.core.exact import show
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.parts import Domain, Loss, described
+from kng.core.receipt_text import RECORD_BALL
 from kng.core.regions import Grid
 from kng.core.release import Fact
 from kng.estimators.based import refuse_coefficients
@@ -31,7 +32,9 @@ from kng.estimators.public_facts import (
     response_bounds,
     response_range,
 )
+from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
 from kng.losses.linear import Linear
+from kng.losses.location import Location
 
 # Steps between the bounds for losses that do not say themselves, in powers of two.
 _BITS = 20
@@ -55,7 +58,7 @@ class Posed:
     """A loss over its records, and a domain in the loss's own units.
 
     ``factor`` times theta in the caller's units is theta in the loss's. ``columns`` are those of a
-    table that are to be opened; None where all are.
+    table that are to be opened; None where all are. ``held`` is of records in a ball.
     """
 
     loss: Loss
@@ -68,6 +71,7 @@ class Posed:
     factor: Fraction = Fraction(1)
     units: AffineMap | None = None
     columns: tuple[str, ...] | None = None
+    held: HeldRecords | None = None
 
     @property
     def named(self) -> Encoding:
@@ -83,7 +87,10 @@ def posed(loss: Any, domain: Domain, kind: Kind, asked: Asked, columns: Columns 
     for name in ("bounds_X", "bounds_y"):
         if getattr(asked, name) is not None:
             raise SpecError(f"{name} is for linear models; {described(loss)} takes bounds.")
-    box = _spread(bounds_of(asked.bounds), domain)
+    bounds = bounds_in(asked.bounds, None)
+    if hasattr(type(bounds), "contains"):  # a domain, and no box
+        return _in_a_ball(loss, domain, kind, bounds, asked)
+    box = _spread(bounds_of(bounds), domain)
     encode = getattr(loss, "encode", None)
     records: Encoding = (
         encoding_of(box, granularity=asked.granularity, missing=asked.missing, bits=_BITS)
@@ -100,6 +107,21 @@ def posed(loss: Any, domain: Domain, kind: Kind, asked: Asked, columns: Columns 
         answers = grid.between(points.first, points.last)
     scalar = over.dim == 1
     return Posed(over, known, records, answers, box, scalar, {}, columns=box.columns)
+
+
+def _in_a_ball(loss: Any, domain: Domain, kind: Kind, bounds: Any, asked: Asked) -> Posed:
+    """Put a location over records in a ball."""
+    if kind != "sum" or not isinstance(loss, Location):
+        raise IncompatibleParts(
+            f"bounds={described(bounds)} is a ball of records, which KNorm of a Location serves; "
+            f"{described(loss)} needs bounds=(low, high) here."
+        )
+    held = held_records(bounds, None, asked.granularity, asked.missing, loss)
+    assert held is not None  # it is a domain
+    known, scalar = domain.sized(held.loss.dim), held.loss.dim == 1
+    facts: dict[str, Fact] = {RECORD_BALL: held.ball.described}
+    records, answers = held.loss.encoding, held.answers(1)
+    return Posed(held.loss, known, records, answers, held.box, scalar, facts, held=held)
 
 
 def _spread(box: Bounds, domain: Domain) -> Bounds:

@@ -19,6 +19,7 @@ from kng.core.records import Source
 from kng.core.regions import Grid, Region
 from kng.core.shapes import BoxShape
 from kng.losses.accelerators import accelerator_of
+from kng.losses.ball_sum import BallSum, RecordBall
 from kng.losses.fields.location_field import read_location
 from kng.losses.location_sum import LocationSum
 from kng.losses.pointwise.function import Interval, Pointwise, Stepped
@@ -51,6 +52,7 @@ class Location:
 
     pointwise: Pointwise
     records: Encoding | None = None
+    ball: RecordBall | None = None
     model: ClassVar[str] = "location"
     noun: ClassVar[str] = "columns"
     remedy: ClassVar[str] = "fewer"
@@ -76,10 +78,13 @@ class Location:
         return "the units of the records"
 
     @property
-    def sums(self) -> LocationSum | None:
+    def sums(self) -> LocationSum | BallSum | None:
         """The sum whose mean minimises the loss, if it is the squared one."""
         sides = self.pointwise.sides
-        return LocationSum(self.encoding) if sides is not None and sides[0] == sides[1] else None
+        if sides is None or sides[0] != sides[1]:
+            return None
+        records = self.encoding
+        return LocationSum(records) if self.ball is None else BallSum(records, self.ball)
 
     def offers(self, plan: DensityPlan) -> frozenset[str]:
         """Return what its field can do: a line with one valley can be walked along.
@@ -124,6 +129,10 @@ class Location:
         """Return the loss of records with these public bounds and steps."""
         return replace(self, records=records)
 
+    def within(self, ball: RecordBall, records: Encoding) -> Location:
+        """Return the loss of records that are pulled into a ball; a wider box encodes them."""
+        return replace(self, records=records, ball=ball)
+
     @property
     def encoding(self) -> Encoding:
         """The records' bounds and steps."""
@@ -149,6 +158,11 @@ class Location:
         At a point both are exact. Scores without bounds are refused where they are asked for:
         that is not under replace-one, where only their differences count.
         """
+        if self.ball is not None:
+            raise IncompatibleParts(
+                f"{self.described} weighs theta for records in a box, and bounds="
+                f"{self.ball.described} is none. Use K-norm noise, or bounds=(low, high)."
+            )
         pairs = list(zip(self._etas(region), self._responses, strict=True))
         ranges = [self.pointwise.psi(eta, y) for eta, y in pairs]
         apart = _symmetric([self.pointwise.apart(eta, y).high for eta, y in pairs])
@@ -224,8 +238,9 @@ class Location:
     def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
         """Read the records once for all plans; below the charge."""
         if plans[0].weighs == "sum":
-            problems = [plan.problem for plan in plans]
-            return [LocationSum(self.encoding).read(source, p.unit, p.norm) for p in problems]
+            problems, sums = [plan.problem for plan in plans], self.sums
+            assert sums is not None  # or there would be no such plan
+            return [sums.read(source, p.unit, p.norm) for p in problems]
         asked = cast("Sequence[ReadPlan]", plans)
         found = accelerator_of(asked)
         return read_location(source, asked) if found is None else found.read(source, asked)

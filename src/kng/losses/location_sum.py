@@ -33,7 +33,7 @@ class LocationSum:
     def body(self, unit: PrivacyUnit) -> Body:
         """Return what holds the part of any record in the sum, in the caller's units."""
         ranges = tuple(s * k for s, k in zip(self.records.step, self.records.last, strict=True))
-        if not _counted(unit):
+        if not counted(unit):
             zero = (Fraction(0),) * len(ranges)
             return Spread(Cuboid(zero, ranges), Cuboid(tuple(-w for w in ranges), ranges))
         half, one = tuple(width / 2 for width in ranges), Fraction(1)
@@ -41,7 +41,7 @@ class LocationSum:
 
     def steps(self, unit: PrivacyUnit) -> tuple[Fraction, ...]:
         """Return the size of one whole step of each coordinate of the sum."""
-        if not _counted(unit):
+        if not counted(unit):
             return self.records.step
         return (*(step / 2 for step in self.records.step), Fraction(1))
 
@@ -49,7 +49,7 @@ class LocationSum:
         """Return the sum of the records in whole steps, centred and counted if n is private."""
         n, sums = source.sums()
         total = sums
-        if _counted(unit):
+        if counted(unit):
             total = (*(2 * s - n * k for s, k in zip(sums, self.records.last, strict=True)), n)
         return SumField(total, n, sums, self.records.step, norm)
 
@@ -57,7 +57,7 @@ class LocationSum:
         """Return the mean that a sum stands for, in the caller's units."""
         records, neighbours = self.records, problem.unit.neighbours
         low, steps = records.bounds.low, self.steps(problem.unit)
-        if _counted(problem.unit):
+        if counted(problem.unit):
             *sums, noisy = total
             most = neighbours.n_max if isinstance(neighbours, AddRemove) else neighbours.n
             n = min(max(noisy, 1), most)
@@ -69,7 +69,7 @@ class LocationSum:
         return tuple(a + h * s / neighbours.n for a, h, s in zip(low, steps, total, strict=True))
 
 
-def _counted(unit: PrivacyUnit) -> bool:
+def counted(unit: PrivacyUnit) -> bool:
     """Whether the number of records that are present is private."""
     return not isinstance(unit.neighbours, ReplaceOne) or unit.presence == "optional"
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from kng.core.capabilities import AffineLoss, BallDomain
-from kng.core.delta import Delta
+from kng.core.delta import Delta, changes
 from kng.core.errors import IncompatibleParts
 from kng.core.parts import Standing, described, standing_of
 from kng.core.plan import DensityPlan
@@ -47,8 +47,9 @@ class KNG:
         region = domain.region()
         if domain.bounded and problem.norm.follows:
             body = loss.body(region)
-            if body == loss.smallest(region):  # one norm serves every theta
-                problem = problem.fitted(body)
+            common = changes(loss.smallest(region), unit)
+            if all(piece in common for piece in changes(body, unit)):
+                problem = problem.fitted(body)  # one norm serves every theta
             elif standing_of(loss) is Standing.CALLERS:
                 raise IncompatibleParts(
                     f"{described(problem.norm)} is fitted to {described(loss)} at every theta, and "

@@ -1,4 +1,4 @@
-"""From the vertices of a polytope that is symmetric about 0 to its facets, exactly.
+"""From the vertices of a polytope that is symmetric about 0 to its facets and back, exactly.
 
 The facets a of the hull of +-v_1, ..., +-v_m are the vertices of its polar
 
@@ -42,6 +42,18 @@ def facets_of(points: Vectors) -> Vectors:
     half = [v for v in dict.fromkeys(points) if _leading(v) > 0]
     corners = _polar(half)
     return tuple(sorted((a for a, _ in corners if _leading(a) > 0), reverse=True))
+
+
+def vertices_of(facets: Vectors, name: str) -> Vectors:
+    """Return the vertices of { v : |a_k'v| <= 1 }, each with its opposite; refuse too many."""
+    dim = len(facets[0])
+    if dim > MOST_COORDINATES or len(facets) > MOST_POINTS:
+        raise SpecError(
+            f"{name} has {len(facets)} pairs of facets in {dim} coordinates; vertices are found of "
+            f"up to {MOST_POINTS} in up to {MOST_COORDINATES}."
+        )
+    half = {v if _leading(v) > 0 else tuple(-x for x in v): None for v in facets if any(v)}
+    return tuple(sorted(corner for corner, _ in _polar(list(half))))
 
 
 def _refuse_many(points: Vectors, dim: int) -> None:
@@ -112,7 +124,7 @@ def _cut(corners: list[Corner], point: Vector, name: int) -> list[Corner]:
             )
     if len(kept) > 2 * MOST_FACETS:
         raise SpecError(
-            f"The vertices of Polytope make more than {MOST_FACETS} pairs of facets; give fewer."
+            f"The polytope has more than {MOST_FACETS} pairs of facets or vertices; give fewer."
         )
     return kept
 
