@@ -11,8 +11,20 @@ import numpy as np
 import pytest
 from domains.half_spaces import random_polytope
 
+from kng.core.boxes.halving import beside
+from kng.core.boxes.sheared import ShearedBoxes
+from kng.core.compiled import load
 from kng.core.regions import Grid
-from kng.domains import HalfSpaces, L2Ball, LatticeBox, Polytope, RoundPoints, Simplex, half_spaces
+from kng.domains import (
+    HalfSpaces,
+    L2Ball,
+    LatticeBox,
+    Polytope,
+    RoundPoints,
+    Simplex,
+    WalledHalfSpaces,
+    half_spaces,
+)
 
 BOXES = 10_000
 GRIDS = {
@@ -191,3 +203,51 @@ def test_points_are_refused_whose_home_lies_outside():
         HalfSpaces(LatticeBox((0, 0), (3, 3)), (((1, 1), 2),), (3, 3))
     with pytest.raises(ValueError, match="the point that should lie inside does not"):
         RoundPoints(LatticeBox((0, 0), (3, 3)), (1, 1), (0, 0), 2, (3, 3))
+
+
+# --- compiled loops ------------------------------------------------------------------------------
+
+
+def wide_walls(d: int) -> WalledHalfSpaces:
+    """Return walls as large as compiled loops are given: 2**40 over the box."""
+    box = LatticeBox((-(2**20),) * d, (2**20 - 1,) * d)
+    rng = np.random.default_rng(d)
+    rows = rng.integers(-(2**19) // d, 2**19 // d, (12, d)).tolist()
+    walls = [(tuple(row), int(rng.integers(2**36, 2**38))) for row in rows]
+    points = half_spaces.cut(box, walls, (0,) * d)
+    assert isinstance(points, WalledHalfSpaces)
+    return points
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_a_shear_is_given_up_where_walls_would_round(d):
+    points, steep = wide_walls(d), np.triu(np.full((d, d), 4.0), 1) + np.eye(d)
+    start = np.zeros(d)
+    for domain, kept in ((points, d < 5), (LatticeBox(points.first, points.last), True)):
+        boxes = ShearedBoxes(domain, start, steep, 1, 0)
+        assert bool(boxes.turn.any()) == kept
+        sides = np.abs(boxes.shear) @ 2.0 ** boxes.whole[0, d : 2 * d]
+        assert (np.abs(boxes.walls) @ sides).max() <= 2.0**46
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_compiled_loops_say_no_wrong_yes_of_the_largest_walls(d):
+    load(beside)
+    points = wide_walls(d)
+    boxes = ShearedBoxes(points, np.zeros(d), np.eye(d), 1, 0)
+    rng, found = np.random.default_rng(d), set()
+    for _ in range(BOXES // 4):
+        half = np.rint(2.0 ** rng.integers(0, 19, d) * rng.integers(0, 2, d))
+        row, limit = points.walls[int(rng.integers(len(points.walls)))]
+        t = rng.integers(-(2**18), 2**18, d)
+        # The last coordinate is moved to where a corner meets the wall.
+        reach = sum(abs(a) * int(h) for a, h in zip(row, half, strict=True))
+        rest = limit - reach - sum(a * int(v) for a, v in zip(row[:-1], t[:-1], strict=True))
+        t[-1] = rest // row[-1] + int(rng.integers(-1, 2))
+        at = t.astype(float)
+        inside, outside, _ = beside(boxes.walls, boxes.limits, boxes.shear, at, half, 0.0)
+        forms = ranges(points, at - half, at + half)
+        assert all(most <= end for _, most, end in forms) or not inside
+        assert any(least > end for least, _, end in forms) or not outside
+        found |= {("inside", inside), ("outside", outside)}
+    assert len(found) == 4

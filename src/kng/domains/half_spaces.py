@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil, floor
 
 import numpy as np
@@ -159,7 +159,8 @@ def cut(box: LatticeBox, walls: Sequence[Wall], inner: Point) -> LatticeBox | Ha
     return (WalledHalfSpaces if widest <= _MOST_OF_A_WALL else HalfSpaces)(box, kept, inner)
 
 
-def point_inside(box: LatticeBox, walls: Sequence[Wall]) -> Point | None:
+@lru_cache(maxsize=64)
+def point_inside(box: LatticeBox, walls: tuple[Wall, ...]) -> Point | None:
     """Return a lattice point of a box behind walls; None if there is none, or none was found.
 
     Looked for where the largest box of any size fits,

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
+from math import lcm
+from operator import mul
 from typing import Any, ClassVar
 
 from kng.core.errors import IncompatibleParts, SpecError, SpecTypeError
@@ -14,7 +16,7 @@ from kng.core.parts import Base, Point
 from kng.core.regions import Grid, Region, Theta
 from kng.core.shapes import FacetShape, Shape
 from kng.core.solve.linear_program import EndlessError, farthest
-from kng.domains.half_spaces import HalfSpaces, between, cut, point_inside, walls_on
+from kng.domains.half_spaces import HalfSpaces, Wall, between, cut, point_inside, walls_on
 from kng.domains.points import LatticeBox
 from kng.domains.stated import UNIFORM, agreed, based, rescaled, shown
 
@@ -53,6 +55,7 @@ class Polytope:
     b: Theta
     base: Base
     _region: Region = field(compare=False)
+    _walls: tuple[Wall, ...] = field(compare=False)  # the rows and limits in whole numbers
 
     waits: ClassVar[bool] = False
 
@@ -65,6 +68,7 @@ class Polytope:
         object.__setattr__(self, "b", limits)
         object.__setattr__(self, "base", base if base is UNIFORM else based(base, region))
         object.__setattr__(self, "_region", region)
+        object.__setattr__(self, "_walls", tuple(map(_whole, rows, limits)))
         return self
 
     def __repr__(self) -> str:
@@ -138,10 +142,11 @@ class Polytope:
 
     def contains(self, theta: Sequence[Fraction]) -> bool:
         """Whether a theta lies on the right side of every plane."""
-        return len(theta) == self.dim and all(
-            sum(a * v for a, v in zip(row, theta, strict=True)) <= limit
-            for row, limit in zip(self.A, self.b, strict=True)
-        )
+        if len(theta) != self.dim:
+            return False
+        under = lcm(*(v.denominator for v in theta))
+        steps = [v.numerator * (under // v.denominator) for v in theta]
+        return all(sum(map(mul, row, steps)) <= limit * under for row, limit in self._walls)
 
     def on(self, grid: Grid) -> LatticeBox | HalfSpaces:
         """Return its lattice points, in the box around it."""
@@ -151,7 +156,7 @@ class Polytope:
         assert self._region.low is not None
         assert self._region.high is not None
         box = between(self._region.low, self._region.high, grid)
-        home = None if box is None else point_inside(box, walls)
+        home = None if box is None else point_inside(box, tuple(walls))
         if box is None or home is None:
             raise IncompatibleParts(
                 f"{self._name} holds no point of the lattice, or too few to be found; its steps "
@@ -182,6 +187,12 @@ def _read(rows: Any, limits: Any) -> tuple[tuple[Theta, ...], Theta]:
             f"Polytope: A has {len(read)} rows and b has {len(ends)} numbers; give as many of both."
         )
     return read, tuple(exact(end, "b of Polytope") for end in ends)
+
+
+def _whole(row: Theta, limit: Fraction) -> Wall:
+    """Return a half-space in whole numbers."""
+    under = lcm(limit.denominator, *(a.denominator for a in row))
+    return tuple(int(a * under) for a in row), int(limit * under)
 
 
 def _region(rows: tuple[Theta, ...], limits: Theta) -> Region:
