@@ -13,7 +13,7 @@ from kng.bases import Density, Gaussian, HeavyTailed, Student, Uniform
 from kng.core.enclosures import log_below
 from kng.core.parts import Base, Standing, described, standing_of
 from kng.core.regions import Region
-from kng.domains import Box, L1Ball, Uncrossed, Whole
+from kng.domains import Box, L1Ball, L2Ball, Polytope, Simplex, Uncrossed, Whole
 
 DIMS = (1, 2, 3)
 
@@ -138,6 +138,9 @@ DOMAINS = {
     "box": lambda base: Box(-2, 2, base=base),
     "ball": lambda base: L1Ball(2, base=base),
     "whole": lambda base: Whole(base=base),
+    "round ball": lambda base: L2Ball(2, base=base),
+    "simplex": lambda base: Simplex(2, base=base),
+    "polytope": lambda base: Polytope([[1, 0], [-1, 0], [0, 1], [0, -1]], [2, 2, 2, 2], base),
     "uncrossed": lambda base: Uncrossed(Box(-2, 2, 2, base=base), 1, 0, (F(0), F(0))),
 }
 

@@ -23,6 +23,7 @@ SHARED = {
     "bounds_y": None,
     "coef_bound": None,
     "domain": None,
+    "base": None,
     "fit_intercept": True,
     "mechanism": "auto",
     "norm": "auto",

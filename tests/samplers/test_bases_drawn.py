@@ -115,7 +115,7 @@ def test_the_law_is_the_score_times_the_base(loss, name, d):
     assert plan.certificate.sampler.name == "branch-and-bound"
     assert plan.certificate.guarantee.value == "exact"
     field = field_of(plan, d)
-    found = drawn(plan, field, seed=hash((loss, d)) % 97)
+    found = drawn(plan, field, seed=10 * len(loss) + d)
     assert p_value(found, law(plan, field)) > ALARM
     # Nothing else would pass: the base forgotten, or counted twice.
     assert p_value(found, law(plan, field, weigh=0)) < ALARM
@@ -133,7 +133,7 @@ def test_a_rate_that_is_a_fifth_off_is_noticed(name):
 
 
 def test_a_ball_and_a_whole_draw_are_weighed_too():
-    ball = L1Ball(9, 2, base=Student(2, 3, centre=[4, -3]))
+    ball = L1Ball(9, 2, base=Gaussian(1, centre=[4, -3]))
     plan = planned("distance", None, 2, ball)
     field = field_of(plan, 2)
     bits = SeededBits(8)

@@ -15,7 +15,7 @@ from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
 from kng.data import file_of, header_of, open_source
 from kng.domains import Box
-from kng.estimators.based import between, said
+from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.planned import planned
 from kng.estimators.request import details, named_norm, one_of, request_of, way_of
 from kng.losses.distance import Distance
@@ -122,6 +122,7 @@ def geometric_median(
     loss, lattice = distance.over(records), records.lattice
     place: Domain = Box.of(lattice) if way.base is None else between(lattice, way.base)
     if way.domain is not None:
+        refuse_coefficients(way.domain.base)
         place = way.domain.sized(loss.dim)
         points = place.on(loss.grid)
         lattice = loss.grid.between(points.first, points.last)

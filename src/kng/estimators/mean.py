@@ -18,7 +18,7 @@ from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
 from kng.data import open_source
 from kng.domains import Box, Whole
-from kng.estimators.based import between, said
+from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.planned import planned
 from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
 from kng.estimators.request import Way, details, named_norm, one_of, request_of, way_of
@@ -202,6 +202,7 @@ def _on_the_lattice(way: Way, loss: Location, unit: PrivacyUnit) -> Problem:
     names = {"auto": optimal, "weighted-sup": optimal, "l1": L1(), "l2": L2(), "linf": LInf()}
     domain: Domain = Box.of(answers) if way.base is None else between(answers, way.base)
     if way.domain is not None:
+        refuse_coefficients(way.domain.base)
         domain = way.domain.sized(loss.dim)
         points = domain.on(loss.grid)
         answers = loss.grid.between(points.first, points.last)

@@ -23,7 +23,7 @@ from kng.core.release import Release
 from kng.corridor import Answer, Stage, certified, release
 from kng.data import open_source
 from kng.domains import Box
-from kng.estimators.based import between, said
+from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.request import Request, details, one_of, request_of, way_of
 from kng.losses.location import Location
 from kng.losses.pointwise.pinball import Pinball
@@ -221,6 +221,7 @@ def _read_parts(
     way.refuse_norm()
     weigh = Exponential() if way.name == "exponential" else KNG()
     domain = Box.of(records.lattice) if way.domain is None else way.domain.sized(1)
+    refuse_coefficients(domain.base)
     if base is None:
         return _Parts(records, weigh, domain, way.sampler)
     weighed = between(records.lattice, base)
