@@ -230,7 +230,7 @@ class ExpandedCover:
         if self._leaning is not None:
             # The root's is infinite: it says nothing.
             known = np.isfinite(found.out) & (found.out <= _LEFT_OUT / 2 * (high - low))
-            stale = ~known.all(axis=1)
+            stale = np.asarray(~known.all(axis=1))
         if stale.any():
             self._expand(rows[stale], placed.where(stale))
             about, found = self._kept(rows)
@@ -324,8 +324,8 @@ def expanded_covers(
     """Return covers with one box, and those that join when the first ones have many.
 
     Boxes that follow the slopes of the score where the density is help where these slopes are far
-    from the axes. They come first if the field can expand over them, and join late if it expands
-    over boxes along the axes alone.
+    from the axes. Where the field can expand over them and the density is narrow they are all that
+    is needed; else they join late.
     """
     axes = axes_of(domain, field, bounds)
     upright, sheared = (
@@ -333,5 +333,6 @@ def expanded_covers(
     )
     if np.array_equal(axes.shear, np.eye(domain.dim)):
         return [upright()], []
-    first, late = (sheared, upright) if isinstance(field, LeaningField) else (upright, sheared)
-    return [first()], [late]
+    if axes.pointed and isinstance(field, LeaningField):
+        return [sheared()], []
+    return [upright()], [sheared]

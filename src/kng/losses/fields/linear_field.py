@@ -91,9 +91,10 @@ class LinearField:
     def __post_init__(self) -> None:
         # Expansions look at distinct records, where that saves half of them or more.
         rows, response, copies = merged(self.rows.astype(np.float32), self.response)
-        if not copies.size or 2 * len(rows) > len(self.rows):
-            rows, response, copies = self.rows, self.response, np.ones(len(self.rows))
-        heaps = np.asarray(rows, np.float64), response, np.asarray(copies, np.float64)
+        if copies.size and 2 * len(rows) <= len(self.rows):
+            heaps = rows.astype(np.float64), response, copies.astype(np.float64)
+        else:
+            heaps = self.rows, self.response, np.ones(len(self.rows))
         object.__setattr__(self, "_heaps", heaps)
 
     def shifted(self, bits: Bits) -> LinearField:
