@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import kng
+from kng.core.errors import IncompatibleParts
 from kng.domains import Box, L1Ball, Uncrossed
 from kng.losses import Huber, Linear, Location, Pinball, Squared
 from kng.norms import LInf
@@ -116,7 +117,9 @@ def test_chains_start_inside_a_domain_without_0(sampler):
 
 def test_a_rate_beyond_float64_is_no_failure_after_the_charge():
     made = kng.KNG(Location(Huber(1)), domain=Box(0, 1e200, dim=2))
-    found = made.release(np.zeros((3, 2)), bounds=(0, 1e200), epsilon=1e300)
+    with pytest.raises(IncompatibleParts, match="up to epsilon = 1e6"):
+        made.release(np.zeros((3, 2)), bounds=(0, 1e200), epsilon=1e300)
+    found = made.release(np.zeros((3, 2)), bounds=(0, 1e200), epsilon=1e6)
     assert (found.value == 0).all()
 
 

@@ -23,6 +23,8 @@ ExponentBounds = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
 FAR = 2.0**52
 # A shear is read off the slopes where the density is, if that is the domain halved so often.
 _NARROW = 2
+# Where it is the domain halved so often, sheared boxes serve best from the first one on.
+_POINTED = 8
 
 
 class Axes(NamedTuple):
@@ -31,6 +33,7 @@ class Axes(NamedTuple):
     start: Array
     shear: Array
     slope: Array  # of the score, where the density is
+    pointed: bool  # whether the density is far narrower than the domain
 
     def upright(self) -> Axes:
         """Return the same without a shear."""
@@ -52,7 +55,7 @@ def axes_of(domain: Points, field: EnclosedField, bounds: ExponentBounds) -> Axe
     start = start_of(domain, field)
     d = domain.dim
     first, last = np.array(domain.first, np.float64), np.array(domain.last, np.float64)
-    plain = Axes(start, np.eye(d), 1 / (last - first + 1)[None, :])
+    plain = Axes(start, np.eye(d), 1 / (last - first + 1)[None, :], pointed=False)
     if d == 1:
         return plain
     levels = int(np.ceil(np.log2((last - first).max() + 1))) + 1
@@ -73,7 +76,8 @@ def axes_of(domain: Points, field: EnclosedField, bounds: ExponentBounds) -> Axe
     metric = slope.T @ slope
     metric = metric + np.diag(1e-6 * np.diag(metric) + 1e-12)
     root = np.linalg.cholesky(metric).T
-    return Axes(start, np.linalg.inv(root / np.diag(root)[:, None]), slope)
+    shear = np.linalg.inv(root / np.diag(root)[:, None])
+    return Axes(start, shear, slope, pointed=level >= _POINTED)
 
 
 def finite(lower: Array, upper: Array) -> tuple[Array, Array]:

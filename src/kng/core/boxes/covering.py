@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
-from kng.core.parts import Field, Point, Walled
+from kng.core.parts import EnclosedField, Expansion, Field, Point, Walled
 
 if TYPE_CHECKING:
     from kng.core.boxes.sheared import ShearedBoxes  # compiled, and losses are read without it
@@ -53,6 +53,35 @@ class ShiftedField(Protocol):
 
     def shifted(self, bits: Bits) -> Field:
         """Return the field with a random shift of each record, if the loss asks for one."""
+        ...
+
+
+class Leaning(NamedTuple):
+    """Points  e + V xi + f  with  |xi_j| <= half_j  and  |f_j| <= slack_j,  a row for each box.
+
+    Centres e are halves of whole numbers, and the shear V is in multiples of 2**-16.
+    """
+
+    centre: Array
+    half: Array
+    slack: Array
+    shear: Array
+
+    def of(self, rows: slice) -> Leaning:
+        """Return some of the rows."""
+        return Leaning(self.centre[rows], self.half[rows], self.slack[rows], self.shear)
+
+    def sides(self) -> Array:
+        """Return half of the sides of boxes along the axes around the points."""
+        return np.asarray(self.half @ np.abs(self.shear).T + self.slack)
+
+
+@runtime_checkable
+class LeaningField(EnclosedField, Protocol):
+    """A field that can also expand its score over sheared boxes, at the cost of all its records."""
+
+    def expand_leaning(self, centre: Array, half: Array, lean: Leaning) -> Expansion:
+        """Expand about the centres of boxes, as `expand`, at the points that also lean so."""
         ...
 
 

@@ -3,7 +3,9 @@
     | score_k(c + delta) - value_k - sum_j slope_kj delta_j |  <=  out_k          of each box
 
 gives an interval for every coordinate of the score, the plan turns these into bounds on the
-exponent, and boxes are halved where  points * (exp(-lower) - exp(-upper))  is largest.
+exponent, and boxes are halved where  points * (exp(-lower) - exp(-upper))  is largest. What holds
+over a box holds over its halves, so a field that has to look at all of its records is asked anew
+only where too much is left out.
 
 Nothing here carries privacy: whatever the start and the shear are, the boxes cover the domain and
 their bounds hold, and the law of a draw does not depend on them.
@@ -14,12 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.boxes.axes import FAR, Axes, ExponentBounds, axes_of, finite, told
+from kng.core.boxes.covering import Leaning, LeaningField
 from kng.core.boxes.halving import (
     CERTAIN,
     COUNTED,
@@ -45,6 +49,8 @@ _OWN, _SHARES = REAL, REAL + 1
 _TOGETHER, _SHARE, _MOST_OF_IT = 64, 64, 0.9
 # Boxes of one expansion; its memory is in proportion to them and to the records.
 _ROWS = 128
+# Halves of a box keep its expansion while no more than this share of their intervals is left out.
+_LEFT_OUT = 0.25
 # Sums of some ten products round by less than this, in parts of the sum of their sizes.
 _ROUNDING = 2.0**-45
 # Products of the shear and of sheared coordinates stay below 2**63.
@@ -97,10 +103,14 @@ class ExpandedCover:
         self._weights += 2.0**-10 * self._weights.max()
         # Rows of the shear that round down.
         self._rounded = self.boxes.turn.any(axis=1).astype(np.float64)
+        # Sheared boxes are expanded as they are by a field that can do that.
+        leans = isinstance(field, LeaningField) and not self._upright
+        self._leaning = cast("LeaningField", field) if leans else None
         self.running = np.zeros(6)
-        # The expansion over each box: value, out, slope.
+        # The expansion of each box: about which point, value, out, slope. The root has none yet.
         self._coordinates = k = len(field.expand(axes.start[None, :], np.zeros((1, d))).value[0])
-        self._expansions = np.zeros((len(self.boxes.real), k * (2 + d)))
+        self._expansions = np.zeros((len(self.boxes.real), d + k * (2 + d)))
+        self._expansions[0, d + k : d + 2 * k] = np.inf
         self.boxes.real[0, [LOWER, _OWN]] = -FAR, np.inf
         self._place(np.array([0]))
         self.boxes.made = 1
@@ -126,13 +136,11 @@ class ExpandedCover:
 
     def scores(self, boxes: Whole, t: Whole) -> ExpandedScores:
         """Return the scores at one point of each box, bounded by the expansion over it."""
-        placed, kept = self._corners(boxes), self._expansions[boxes]
+        placed, (about, expansion) = self._corners(boxes), self._kept(boxes)
         # Points outside the domain are rejected whatever their score is.
         points = np.clip(t + self._pilot, placed.low, placed.high).astype(np.float64)
-        centre = (placed.low.astype(np.float64) + placed.high.astype(np.float64)) / 2
-        k, d = self._coordinates, points.shape[1]
-        value, out = kept[:, :k], kept[:, k : 2 * k]
-        terms = kept[:, 2 * k :].reshape(-1, k, d) * (points - centre)[:, None, :]
+        value, out = expansion.value, expansion.out
+        terms = expansion.slope * (points - about)[:, None, :]
         with np.errstate(all="ignore"):
             wide = out * (1 + _ROUNDING) + _ROUNDING * (np.abs(value) + np.abs(terms).sum(axis=2))
             middle = value + terms.sum(axis=2)
@@ -162,6 +170,7 @@ class ExpandedCover:
         b.whole[parents, d + cut] -= 1
         b.whole[children], b.real[children] = b.whole[parents], b.real[parents]
         b.whole[children, cut] += np.left_shift(1, b.whole[children, d + cut])
+        self._expansions[children] = self._expansions[parents]
 
     def _place(self, rows: Whole) -> None:
         """Bound the exponent over boxes, never more loosely than before, or drop them."""
@@ -199,9 +208,7 @@ class ExpandedCover:
         """Write bounds and keys of boxes that may hold points of the domain."""
         b, d = self.boxes, self._domain.dim
         first, last = placed.low.astype(np.float64), placed.high.astype(np.float64)
-        centre, half = (first + last) / 2, (last - first) / 2
-        expansion = self._field.expand(centre, half)
-        low, high = self._vectors(expansion, centre, half, placed)
+        expansion, low, high = self._expanded(rows, placed)
         lower, upper = finite(*self._bounds(low, high, first, last))
         real = b.real[rows]
         lower = np.maximum(lower, real[:, LOWER])
@@ -220,25 +227,67 @@ class ExpandedCover:
         rest = np.maximum(gap - weighed.sum(axis=1), 0.0)
         real[:, _SHARES:] = rest[:, None] * self._parts(expansion, placed) + overhang + weighed
         b.real[rows] = real
-        slope = expansion.slope.reshape(len(rows), -1)
-        self._expansions[rows] = np.hstack([expansion.value, expansion.out, slope])
 
-    def _vectors(
-        self, expansion: Expansion, centre: Array, half: Array, placed: Placed
-    ) -> tuple[Array, Array]:
+    def _kept(self, rows: Whole) -> tuple[Array, Expansion]:
+        """Return the expansions that boxes have, and the points that they are about."""
+        d, k = self._domain.dim, self._coordinates
+        about, value, out, slope = np.split(self._expansions[rows], [d, d + k, d + 2 * k], axis=1)
+        return about, Expansion(value, slope.reshape(-1, k, d), out)
+
+    def _expanded(self, rows: Whole, placed: Placed) -> tuple[Expansion, Array, Array]:
+        """Return expansions of boxes, anew where they leave out too much, and what they tell."""
+        about, found = self._kept(rows)
+        low, high = self._vectors(found, about, placed)
+        stale = np.full(len(rows), True)
+        if self._leaning is not None:
+            # The root's is infinite: it says nothing.
+            known = np.isfinite(found.out) & (found.out <= _LEFT_OUT / 2 * (high - low))
+            stale = np.asarray(~known.all(axis=1))
+        if stale.any():
+            self._expand(rows[stale], placed.where(stale))
+            about, found = self._kept(rows)
+            low, high = self._vectors(found, about, placed)
+        return found, low, high
+
+    def _expand(self, rows: Whole, placed: Placed) -> None:
+        """Give boxes expansions of their own, about the centres of their hulls.
+
+        Points of a sheared box are  pilot + V u - f,  f in [0, 1) where the shear rounds down.
+        """
+        first, last = placed.low.astype(np.float64), placed.high.astype(np.float64)
+        about, half = (first + last) / 2, (last - first) / 2
+        if self._leaning is None:
+            found = self._field.expand(about, half)
+        else:
+            shear, pilot = self.boxes.shear, self._pilot
+            middle = placed.centre @ shear.T - self._rounded / 2 + pilot
+            centre = np.rint(2 * middle) / 2
+            far = np.abs(placed.centre) @ np.abs(shear).T + np.abs(pilot) + 1
+            slack = self._rounded / 2 + np.abs(middle - centre) + _ROUNDING * far
+            lean = Leaning(centre, placed.half, slack, shear)
+            found = self._leaning.expand_leaning(about, half, lean)
+        slope = found.slope.reshape(len(rows), -1)
+        self._expansions[rows] = np.hstack([about, found.value, found.out, slope])
+
+    def _vectors(self, expansion: Expansion, about: Array, placed: Placed) -> tuple[Array, Array]:
         """Return bounds of the score's coordinates over boxes: upright ones, then sheared ones."""
-        low, high = told(*expansion.bounds(half))
+        first, last = placed.low.astype(np.float64), placed.high.astype(np.float64)
+        half, terms = (last - first) / 2, expansion.slope * ((first + last) / 2 - about)[:, None, :]
+        # The same about the centres of the hulls.
+        out = expansion.out + _ROUNDING * np.abs(terms).sum(axis=2)
+        hull = Expansion(expansion.value + terms.sum(axis=2), expansion.slope, out)
+        low, high = told(*hull.bounds(half))
         if self._upright:
             return low, high
         # t = V u - f with f in [0, 1): the sheared box around V u lies in its upright hull.
         shear, size = self.boxes.shear, np.abs(expansion.slope)
         turned = expansion.slope @ shear
-        away = placed.centre @ shear.T - self._rounded / 2 - (centre - self._pilot)
+        away = placed.centre @ shear.T - self._rounded / 2 - (about - self._pilot)
         middle = expansion.value + np.einsum("mkd,md->mk", expansion.slope, away)
         wide = np.einsum("mkd,md->mk", np.abs(turned), placed.half) + size @ (self._rounded / 2)
         wide = wide + expansion.out
         reach = np.abs(placed.centre) + placed.half
-        reach = reach @ np.abs(shear).T + np.abs(centre - self._pilot) + 1
+        reach = reach @ np.abs(shear).T + np.abs(about - self._pilot) + 1
         wide = wide * (1 + _ROUNDING) + _ROUNDING * (
             np.abs(expansion.value) + np.einsum("mkd,md->mk", size, reach)
         )
@@ -299,11 +348,16 @@ def expanded_covers(
 ) -> tuple[list[ExpandedCover], list[Callable[[], ExpandedCover]]]:
     """Return covers with one box, and those that join when the first ones have many.
 
-    Boxes along the axes come first: an expansion is over them. Boxes that follow the slopes of the
-    score where the density is join late; they help where these slopes are far from the axes.
+    Boxes that follow the slopes of the score where the density is help where these slopes are far
+    from the axes. Where the field can expand over them and the density is narrow they are all that
+    is needed; else they join late.
     """
     axes = axes_of(domain, field, bounds)
-    covers = [ExpandedCover(domain, field, bounds, axes.upright(), base)]
+    upright, sheared = (
+        partial(ExpandedCover, domain, field, bounds, each, base) for each in (axes.upright(), axes)
+    )
     if np.array_equal(axes.shear, np.eye(domain.dim)):
-        return covers, []
-    return covers, [lambda: ExpandedCover(domain, field, bounds, axes, base)]
+        return [upright()], []
+    if axes.pointed and isinstance(field, LeaningField):
+        return [sheared()], []
+    return [upright()], [sheared]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
+from kng.core.boxes.covering import Leaning
 from kng.core.parts import Expansion, Point
 from kng.core.records import EVERY, Source
-from kng.losses.enclosures.tied_records import shift
+from kng.losses.enclosures.tied_records import merged, shift
 from kng.losses.fields.quadratic_field import QuadraticField
 from kng.losses.kernels.gram import Gram
 from kng.losses.kernels.linear_rows import ENDS
@@ -84,6 +85,16 @@ class LinearField:
     measure: Measure | None
     largest: int
     jitter: int = 0  # log2 of the shifts that a response may get, in whole numbers of y
+    _heaps: tuple[Array, Array, Array] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Expansions look at distinct records, where that saves half of them or more.
+        rows, response, copies = merged(self.rows.astype(np.float32), self.response)
+        if copies.size and 2 * len(rows) <= len(self.rows):
+            heaps = rows.astype(np.float64), response, copies.astype(np.float64)
+        else:
+            heaps = self.rows, self.response, np.ones(len(self.rows))
+        object.__setattr__(self, "_heaps", heaps)
 
     def shifted(self, bits: Bits) -> LinearField:
         """Return the records with a shift for each response, if there is one."""
@@ -110,15 +121,22 @@ class LinearField:
         """Expand the summed scores, or the value, over boxes.
 
         On the box c + delta a record has  eta = x'c + x'delta,  between x'c -+ |x|'half, and its
-        function there is a line in x'delta up to its miss. Lines are added: with middles m, slopes
-        s and misses e of the records,
+        function there is a line in x'delta up to its miss. Lines are added, each as often as its
+        record occurs: with middles m, slopes s and misses e of the records,
 
             gradient   value X'm,   slope X'diag(s)X,   out |X|'e
             value      value 1'm,   slope s'X,          out 1'e
         """
+        return self._expanded(centre, half, None)
+
+    def expand_leaning(self, centre: Array, half: Array, lean: Leaning) -> Expansion:
+        """Expand where a record's eta lies between  x'e -+ (|x'V|'half + |x|'slack)  as well."""
+        return self._expanded(centre, half, lean)
+
+    def _expanded(self, centre: Array, half: Array, lean: Leaning | None) -> Expansion:
         parts = [
-            self._expand(centre[at : at + _BOXES], half[at : at + _BOXES])
-            for at in range(0, len(centre), _BOXES)
+            self._expand(centre[rows], half[rows], None if lean is None else lean.of(rows))
+            for rows in (slice(at, at + _BOXES) for at in range(0, len(centre), _BOXES))
         ]
         return Expansion(
             np.concatenate([part.value for part in parts]),
@@ -126,27 +144,33 @@ class LinearField:
             np.concatenate([part.out for part in parts]),
         )
 
-    def _expand(self, centre: Array, half: Array) -> Expansion:
+    def _expand(self, centre: Array, half: Array, lean: Leaning | None) -> Expansion:
         m, d = centre.shape
         k = 1 if self.measure is None else d
         value, slope, out = np.zeros((m, k)), np.zeros((m, k, d)), np.zeros((m, k))
         most_middle, most_slope = np.zeros(m), np.zeros(m)
         fuzz = self._fuzz(centre, half)
+        if lean is not None:
+            fuzz = np.maximum(fuzz, self._fuzz(lean.centre, np.ceil(lean.sides())))
         size = max(1, min(_BLOCK, _ENTRIES // m))
-        for x, y in self._blocks(size):
-            chords = self._chords(x, y, centre, half, fuzz)
+        rows, response, copies = self._heaps
+        for at in range(0, len(rows), size):
+            x, y, many = rows[at : at + size], response[at : at + size], copies[at : at + size]
+            each = x * many[:, None]
+            chords = self._chords(x, y, centre, half, fuzz, lean)
             steep = np.abs(chords.slope).max(axis=1, initial=0.0)
             most_middle = np.maximum(most_middle, np.abs(chords.middle).max(axis=1, initial=0.0))
             most_slope = np.maximum(most_slope, steep)
             if self.measure is None:
-                value[:, 0] += chords.middle.sum(axis=1)
-                slope[:, 0] += chords.slope @ x
-                out[:, 0] += chords.miss.sum(axis=1) + 2 * fuzz * steep * len(x)
+                value[:, 0] += (chords.middle * many).sum(axis=1)
+                slope[:, 0] += chords.slope @ each
+                out[:, 0] += (chords.miss * many).sum(axis=1) + 2 * fuzz * steep * many.sum()
                 continue
-            value += chords.middle @ x
-            out += chords.miss @ np.abs(x) + (2 * fuzz * steep)[:, None] * np.abs(x).sum(axis=0)
+            value += chords.middle @ each
+            sizes = np.abs(each)
+            out += chords.miss @ sizes + (2 * fuzz * steep)[:, None] * sizes.sum(axis=0)
             for i in range(d):
-                slope[:, i] += chords.slope @ (x * x[:, i : i + 1])
+                slope[:, i] += chords.slope @ (each * x[:, i : i + 1])
         # A sum of r terms in blocks of b has at most b + r / b roundings in every order, each of
         # 2**-53 of all terms together: r times the largest. Twice that covers the error of the
         # bound itself. Slopes are multiplied by deltas of at most ``half``.
@@ -193,13 +217,25 @@ class LinearField:
                 wide = max(1.0, wide / 2)
         return t if np.isfinite(t).all() else np.zeros(d)
 
-    def _chords(self, x: Array, y: Array, centre: Array, half: Array, fuzz: Array) -> Chords:
-        """Return lines for boxes (rows) and records (columns)."""
+    def _chords(  # noqa: PLR0917
+        self, x: Array, y: Array, centre: Array, half: Array, fuzz: Array, lean: Leaning | None
+    ) -> Chords:
+        """Return lines for boxes (rows) and records (columns), their middles at x'c."""
         middle, wide = centre @ x.T, half @ np.abs(x).T
         wide += fuzz[:, None]
         low, high = middle - wide, middle + wide
         find = self.stepped.rho_chords if self.measure is None else self.stepped.psi_chords
-        return find(low, high, np.broadcast_to(y, low.shape))
+        y = np.broadcast_to(y, low.shape)
+        if lean is None:
+            return find(low, high, y)
+        wide = lean.half @ np.abs(x @ lean.shear).T + lean.slack @ np.abs(x).T
+        # Ends are halves of whole numbers, too; the factor covers what has been rounded.
+        wide = np.ceil(2 * wide * (1 + 2.0**-48)) / 2 + fuzz[:, None]
+        at = lean.centre @ x.T
+        low = np.maximum(low, at - wide)
+        high = np.maximum(np.minimum(high, at + wide), low)
+        chords = find(low, high, y)
+        return replace(chords, middle=chords.middle + chords.slope * (middle - (low + high) / 2))
 
     def _fuzz(self, centre: Array, half: Array) -> Array:
         """Return how far x'c and |x|'half may be off for each box: 0 for halves of whole numbers.

@@ -40,9 +40,11 @@ def convex(  # noqa: PLR0917
     low: Array,
     high: Array,
     y: Array,
+    cut: float = 1.0,
 ) -> Chords:
     """Return lines close to a convex function that is rounded down to whole steps.
 
+    ``cut`` is what rounding down may take away: 1, or 0 where values are whole numbers anyway.
     ``value`` is the function before it is rounded, up to 2**-46 of it, ``derivative`` is exact,
     and ``bend`` the largest second derivative, all per whole number of eta. The chord between the
     ends lies above it by at most
@@ -63,9 +65,9 @@ def convex(  # noqa: PLR0917
     # Slopes are off by their own rounding and by that of the ends, which is carried by the miss.
     doubt = _ROUNDING * (1 + first + last + (np.abs(begin) + np.abs(end)) * wide)
     doubt += _ROUNDING * np.maximum(np.abs(begin), np.abs(end)) * (np.abs(low) + np.abs(high))
-    middle = (first + last) / 2 - depth / 2 - 0.5
+    middle = (first + last) / 2 - depth / 2 - cut / 2
     return Chords(
         rise,
         np.where(single, rho(low, y), middle),
-        np.where(single, 0.0, depth / 2 + 0.5 + doubt),
+        np.where(single, 0.0, depth / 2 + cut / 2 + doubt),
     )

@@ -188,4 +188,5 @@ class ExpectileSteps:
         def derivative(eta: Array, response: Array) -> Array:
             return np.asarray(self._line(eta - response) * (2 * scale))
 
-        return convex(self.rho, value, derivative, bend, low, high, y)
+        cut = 1.0 if self.shift else 0.0  # without a shift nothing is rounded
+        return convex(self.rho, value, derivative, bend, low, high, y, cut)

@@ -126,4 +126,5 @@ class PinballSteps:
         def derivative(eta: Array, response: Array) -> Array:
             return np.asarray(np.where(response <= eta, self.above, -self.below) * scale)
 
-        return convex(self.rho, value, derivative, inf, low, high, y)
+        cut = 1.0 if self.shift else 0.0  # without a shift nothing is rounded
+        return convex(self.rho, value, derivative, inf, low, high, y, cut)

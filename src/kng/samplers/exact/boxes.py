@@ -47,6 +47,8 @@ _MOST = 5
 _SLOW = 4
 # Sums of two coordinates are exact in float64.
 _LARGEST_COORDINATE = 2**50
+# Exponents of a million records are told apart in float64 up to this epsilon.
+_LARGEST_EPSILON = 10**6
 # Certified probability that an attempt is accepted. A formal bound: boxes are halved until an
 # attempt succeeds, and that is long before.
 ALPHA = Fraction(1, 2**128)
@@ -98,11 +100,10 @@ class BranchAndBound:
                 f"{loss.remedy}, or name the Markov chain sampler='hit-and-run', whose guarantee "
                 "is only approximate."
             )
+        if plan.epsilon > _LARGEST_EPSILON:
+            return "Branch and bound tells exponents apart up to epsilon = 1e6; use a smaller one."
         if max(map(abs, (*plan.domain.first, *plan.domain.last))) > _LARGEST_COORDINATE:
-            return (
-                "Branch and bound needs a lattice with coordinates of at most 2**50; use a coarser "
-                "granularity."
-            )
+            return "Branch and bound needs fewer than 2**50 steps a side; use a coarser granularity."
         return too_steep(plan)
 
     def certify(self, plan: DensityPlan) -> DensityPlan:
