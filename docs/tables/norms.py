@@ -17,7 +17,7 @@ import kng
 from kng.losses import Linear, Pinball, Squared
 from kng.norms import CoordinateSup, Hull, LInf
 
-REPLICATES, N, EPSILON = 4, 1000, 1
+REPLICATES, N, EPSILON = 300, 1000, 1
 
 
 def planes(tau: float):

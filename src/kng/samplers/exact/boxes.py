@@ -103,7 +103,7 @@ class BranchAndBound:
         if plan.epsilon > _LARGEST_EPSILON:
             return "Branch and bound tells exponents apart up to epsilon = 1e6; use a smaller one."
         if max(map(abs, (*plan.domain.first, *plan.domain.last))) > _LARGEST_COORDINATE:
-            return "Branch and bound needs fewer than 2**50 steps a side; use a coarser granularity."
+            return "Branch and bound needs coordinates below 2**50; use a coarser granularity."
         return too_steep(plan)
 
     def certify(self, plan: DensityPlan) -> DensityPlan:
