@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 import pytest
 
-from kng.core.bodies import Body, Cuboid
+from kng.core.bodies import Body, Cuboid, Reaching
 from kng.core.bounds import Bounds
 from kng.core.delta import changes
 from kng.core.design import Design, across, from_zero
@@ -17,6 +17,7 @@ from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.regions import Region
+from kng.core.shapes import facets_of
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import encoded
 from kng.losses.pointwise.expectile import Expectile
@@ -46,10 +47,14 @@ def lattice_of(dim: int, reach: int, step: Fraction) -> Lattice:
 
 
 def measured(norm, body: Body, unit: str) -> Fraction:
-    """Delta in a norm that grows with every |v_j|: at the farthest corner."""
+    """Delta in a norm that grows with every |v_j|: at the farthest corner, or along each axis."""
     found = []
     for piece in changes(body, UNITS[unit]):
-        assert isinstance(piece, Cuboid)
+        assert isinstance(piece, Cuboid | Reaching)
+        facets = facets_of(norm.shape, len(piece.sides()))
+        if isinstance(piece, Reaching) and facets:
+            found.append(max(map(piece.reach, facets)))
+            continue
         found.append(norm.value([max(abs(a), abs(b)) for a, b in piece.sides()]))
     return max(found)
 
@@ -169,7 +174,13 @@ def test_least_squares_has_the_constants_of_its_proof(intercept, columns, respon
             if design.dim == 1:  # no other coefficient takes a part of the ball
                 (stated,) = widths_of((bound,), design, relation)
             assert loss.growth(UNITS[relation]) == growth_of(design, relation)
-            assert measured(LInf(), loss.body(ball), relation) == stated
+            body = loss.body(ball)
+            (piece,) = changes(body, UNITS[relation])
+            assert LInf().largest(piece.around.low, piece.around.high) == stated
+            # Along the axes it is no farther, and as far where columns reach both of their ends.
+            found = measured(LInf(), body, relation)
+            assert stated / 2 <= found <= stated
+            assert found == stated or any(low > -1 or high < 1 for low, high in design.ends)
             value = measured(LInf(), loss.values(ball), relation)
             assert value == (1 + bound) ** 2 / 2
 
@@ -365,7 +376,9 @@ def test_what_no_theta_falls_below_where_intercepts_have_nothing_in_common():
     loss = Linear(Squared()).over(design_of([TWO_SIDED], TWO_SIDED, True))
     region = Region.between((F(-9), F(1)), (F(9), F(2)))
     least = measured(LInf(), loss.smallest(region), "add-remove")
-    assert 0 < least <= measured(LInf(), loss.body(Region.at((F(0), F(1)))), "add-remove")
+    assert 0 <= least <= measured(LInf(), loss.body(Region.at((F(0), F(1)))), "add-remove")
+    near = Region.between((F(-1, 9), F(1)), (F(1, 9), F(10, 9)))
+    assert measured(LInf(), loss.smallest(near), "add-remove") > 0
 
 
 def test_labels_are_left_as_they_are_with_an_intercept_too():

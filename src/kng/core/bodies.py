@@ -18,7 +18,7 @@ from itertools import combinations_with_replacement
 from typing import Protocol
 
 from kng.core.errors import SpecError
-from kng.core.shapes import FacetShape, Shape
+from kng.core.shapes import Shape, facets_of
 
 Vector = tuple[Fraction, ...]
 
@@ -88,8 +88,8 @@ class Ball:
 class Reaching:
     """Vectors known by how far they reach along each direction, between two corners.
 
-    ``reach(a)`` is the largest |a'u|, or not below it. A norm with facets is the largest of such
-    numbers; other norms know the corners only.
+    ``reach(a)`` is the largest |a'u|, or not below it. A norm that is a box or has facets is the
+    largest of such numbers; other norms know the corners only.
     """
 
     around: Cuboid
@@ -105,9 +105,8 @@ class Reaching:
 
     def largest(self, norm: Measure) -> Fraction:
         """Return the largest norm of its vectors, or a number not below it."""
-        if isinstance(norm.shape, FacetShape):
-            return max(self.reach(facet) for facet in norm.shape.facets)
-        return self.around.largest(norm)
+        facets = facets_of(norm.shape, len(self.around.low))
+        return max(map(self.reach, facets)) if facets else self.around.largest(norm)
 
 
 Piece = Cuboid | Ball | Reaching

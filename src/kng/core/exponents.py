@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kng.core.following import followed_bounds, regions
+from kng.core.capabilities import ReachingLoss
+from kng.core.following import followed_bounds, reach_bounds, regions
 from kng.core.parts import Array, described
+from kng.core.shapes import facets_of
 
 if TYPE_CHECKING:
     from kng.core.plan import DensityPlan
@@ -77,6 +79,16 @@ def _rates(plan: DensityPlan, first: Array, last: Array) -> tuple[Array | float,
     if plan.steady is not None:
         slowest, fastest = _floats(plan.rate / plan.steady)
         return slowest * (1 - _OUTWARDS), fastest * (1 + _OUTWARDS)
+    loss, shape = plan.problem.loss, plan.problem.norm.shape
+    reach = loss.reach if isinstance(loss, ReachingLoss) and plan.weighs == "gradient" else None
+    facets = facets_of(shape, loss.dim)
+    if reach is not None and facets:
+        directions = np.array([[float(v) for v in row] for row in facets])
+        narrow, wide = reach_bounds(plan, reach, directions, first, last)
+        rate, _ = _floats(plan.rate)
+        with np.errstate(all="ignore"):
+            slowest, fastest = rate / wide.max(axis=1), rate / narrow.max(axis=1)
+        return slowest * (1 - 2 * _OUTWARDS), fastest * (1 + 2 * _OUTWARDS)
     slow, fast = np.empty(len(first)), np.empty(len(first))
     for i, region in enumerate(regions(plan, first, last)):
         least = plan.delta.under(region)

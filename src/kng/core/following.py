@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kng.core.capabilities import DirectedNorm, ReachingLoss
+from kng.core.capabilities import DirectedNorm, Reach, ReachingLoss
 from kng.core.delta import farthest
 from kng.core.errors import KngError
 from kng.core.parts import Array
@@ -38,12 +38,7 @@ def followed_bounds(
     if reach is None or not isinstance(norm, DirectedNorm):
         return _one_by_one(plan, low, high, first, last)
     directions = np.array([[float(v) for v in row] for row in norm.followed(loss.dim)])
-    grid = plan.problem.grid
-    origin, step = (np.array([float(v) for v in part]) for part in (grid.origin, grid.step))
-    ends = [origin + step * corner for corner in (first, last)]
-    start, end, doubt = reach.bounds(directions, *ends)
-    wide = farthest(start - doubt, end + doubt, plan.problem.unit)
-    narrow = np.maximum(farthest(start + doubt, end - doubt, plan.problem.unit), 0.0)
+    narrow, wide = reach_bounds(plan, reach, directions, first, last)
     with np.errstate(all="ignore"):
         up, down = np.maximum(directions, 0.0).T, np.minimum(directions, 0.0).T
         sizes = np.where(np.isfinite(low) & np.isfinite(high), np.maximum(-low, high), np.inf)
@@ -57,6 +52,18 @@ def followed_bounds(
     # Where no record can change anything along a direction, nothing there is known.
     least, most = np.nan_to_num(least, nan=0.0, posinf=0.0), np.nan_to_num(most, nan=np.inf)
     return least.max(axis=1) * (1 - _OUTWARDS), most.max(axis=1) * (1 + _OUTWARDS)
+
+
+def reach_bounds(
+    plan: DensityPlan, reach: Reach, directions: Array, first: Array, last: Array
+) -> tuple[Array, Array]:
+    """Return bounds on how far one record moves along directions, at any theta of boxes."""
+    grid, unit = plan.problem.grid, plan.problem.unit
+    origin, step = (np.array([float(v) for v in part]) for part in (grid.origin, grid.step))
+    ends = [origin + step * corner for corner in (first, last)]
+    start, end, doubt = reach.bounds(directions, *ends)
+    wide = farthest(start - doubt, end + doubt, unit)
+    return np.maximum(farthest(start + doubt, end - doubt, unit), 0.0), wide
 
 
 def _one_by_one(

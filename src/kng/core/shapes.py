@@ -48,6 +48,16 @@ class FacetShape:
 Shape = BoxShape | SumShape | RoundShape | InterceptShape | FacetShape
 
 
+def facets_of(shape: Shape | None, dim: int) -> tuple[tuple[Fraction, ...], ...]:
+    """Return the facets of a box or of a shape that states them, one of each pair; else ()."""
+    if isinstance(shape, FacetShape):
+        return shape.facets
+    if not isinstance(shape, BoxShape):
+        return ()
+    sides = shape.half_widths or (Fraction(1),) * dim
+    return tuple(tuple((i == j) / w for i in range(dim)) for j, w in enumerate(sides))
+
+
 def with_intercept(low: Fraction, high: Fraction) -> BoxShape | InterceptShape:
     """Return the hull of all differences of  w z,  low <= w <= high,  z_0 = 1, |z_j| <= 1.
 
