@@ -213,3 +213,11 @@ def test_floating_point_settings_of_the_caller_do_not_matter_and_stay():
         for statistic in STATISTICS:
             ask(statistic, data, bounds=(-1e300, 1e300))
         assert np.geterr() == state
+
+
+def test_a_chain_on_a_line_reads_every_record():
+    """It has no depth; what it needs of a plan is not missed in the private zone."""
+    ages = [1, 2, 3, 9] * 300
+    for q in (0.5, [0.25, 0.75]):
+        asked = {"bounds": (0, 10), "epsilon": 1, "sampler": "hit-and-run"}
+        assert kng.quantile(ages, q, **asked).guarantee == "approximate"

@@ -264,7 +264,7 @@ def test_a_loss_of_ones_own_is_never_called_exact():
     release = own.release([4, 5, 6] * 40, **LINE)
     assert release.guarantee == "ideal"
     assert "callers-parts" in release.assumptions
-    assert "the caller's own loss, norm or domain" in repr(release)
+    assert "the caller's own loss, norm, domain or sampler" in repr(release)
     assert ours.release([4, 5, 6] * 40, **LINE).guarantee == "exact"
 
 

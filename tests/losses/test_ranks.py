@@ -27,6 +27,7 @@ from kng.losses.fields.ranked_line import RankField
 from kng.losses.kernels import ranks as module
 from kng.losses.kernels.ranks import CellCounts, Ranks, Wanted, read_ranks
 from kng.mechanisms import KNG
+from kng.samplers.chains.hit_and_run import HitAndRun
 
 PLENTY = settings(max_examples=200, deadline=None, derandomize=True)
 EVERYTHING = Fraction(10**9)
@@ -307,3 +308,17 @@ def test_the_field_of_a_plan_sees_as_deep_as_its_sampler_looks(
         )
         field = field_of(plan, dataset)
         check_field(field, records, plan.score_at((0,), Fraction(plan.depth)), last)
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD])
+def test_a_sampler_without_a_depth_sees_every_record(
+    relation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chain, or a sampler that weighs every point, has no depth; all scores are then exact."""
+    force(monkeypatch, cells=64)
+    last, records = 2**16, uniform(3000, 2**16)
+    dataset = tuple((x,) for x in sorted(records))
+    setting = Setting(Location(Pinball(Fraction(1, 4))), KNG(), relation, Fraction(1), (last,))
+    plan = HitAndRun().certify(setting.plan(3000))
+    assert plan.depth is None
+    check_field(field_of(plan, dataset), records, Fraction(3000), last)

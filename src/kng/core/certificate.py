@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
-from kng.core.parts import Sampler, Standing
+from kng.core.parts import Sampler, Standing, standing_of
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, PrivacyUnit
 from kng.core.smoothing import Smoothing
 
@@ -22,11 +22,11 @@ class Certificate:
     smoothing: Smoothing | None = None
 
     def with_parts(self, standing: Standing) -> Certificate:
-        """Return the promise for parts of this standing.
+        """Return the promise for parts of this standing, drawn by this sampler.
 
         What nobody but the caller answers for is at best ``ideal``, and the receipt says so.
         """
-        if standing is Standing.PROVED:
+        if standing is standing_of(self.sampler) is Standing.PROVED:
             return self
         guarantee = weakest([self.guarantee, Guarantee.IDEAL])
         return replace(

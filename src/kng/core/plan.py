@@ -131,9 +131,10 @@ class DensityPlan:
         return self.certificate.smoothing
 
     @property
-    def depth(self) -> int:
-        """How far above the least exponent the sampler must look."""
-        return self.smoothing.depth
+    def depth(self) -> int | None:
+        """How far above the least exponent the sampler looks; None if it looks everywhere."""
+        smoothed = None if self.certificate is None else self.certificate.smoothing
+        return None if smoothed is None else smoothed.depth
 
     @property
     def rate(self) -> Fraction:

@@ -43,7 +43,7 @@ _MEANING = {
     Assumption.UNBOUNDED_TIME: "the draw runs until it is done, however long that takes",
     Assumption.REAL_ARITHMETIC: "floating-point arithmetic behaves like real arithmetic",
     Assumption.CONVERGED: "the Markov chain has reached its target, which nothing certifies",
-    Assumption.CALLERS_PARTS: "the caller's own loss, norm or domain keeps what it promises",
+    Assumption.CALLERS_PARTS: "the caller's own loss, norm, domain or sampler keeps its promises",
     Assumption.SEEDED: "nobody who can guess the seed of the random bits sees the answer",
 }
 

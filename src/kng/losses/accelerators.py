@@ -23,7 +23,7 @@ from kng.losses.fields.huber_records import HuberRecords, HuberRows
 from kng.losses.fields.moment_line import DistanceField, ParabolaField
 from kng.losses.fields.plane_records import ENDS as PLANE_ENDS
 from kng.losses.fields.plane_records import PlaneRecords, PlaneRows, exact_sum
-from kng.losses.fields.ranked_line import TiltedField, read_ranked, relation_of
+from kng.losses.fields.ranked_line import EVERYWHERE, TiltedField, read_ranked, relation_of
 from kng.losses.kernels.moments import Moments
 from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.pointwise.huber import Huber
@@ -134,7 +134,7 @@ def has_pieces(pointwise: object) -> bool:
 def _read_tilts(source: Source, plans: Sequence[ReadPlan]) -> list[TiltedField]:
     """Read every record: the value of the loss needs them all."""
     loss, relation = plans[0].problem.loss, relation_of(plans[0].problem.unit)
-    everywhere = Wanted(Fraction(1, 2), Fraction(2**62))
+    everywhere = Wanted(Fraction(1, 2), EVERYWHERE)
     ranks = read_ranks(source, relation, 0, loss.encoding.last[0], [everywhere])[0]
     return [
         TiltedField(plan.problem.loss.pointwise.tau, ranks, plan.grid.step[0]) for plan in plans

@@ -68,8 +68,8 @@ class ReadPlan(Protocol):
         ...
 
     @property
-    def depth(self) -> int:
-        """How far above the least exponent the sampler looks."""
+    def depth(self) -> int | None:
+        """How far above the least exponent the sampler looks; None if it looks everywhere."""
         ...
 
     def measure(self, theta: Point, vector: Sequence[Fraction]) -> Fraction:

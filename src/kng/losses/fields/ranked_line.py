@@ -15,6 +15,9 @@ from kng.core.records import Records
 from kng.losses.kernels.ranks import Ranks, Wanted, read_ranks
 from kng.losses.reading import ReadPlan
 
+# A score beyond that of any records.
+EVERYWHERE = Fraction(2**62)
+
 
 def relation_of(unit: PrivacyUnit) -> Neighbours:
     """Return what is public of the number of records; where some may be absent, nothing is."""
@@ -24,11 +27,17 @@ def relation_of(unit: PrivacyUnit) -> Neighbours:
 def read_ranked(source: Records, plans: Sequence[ReadPlan]) -> list[RankField]:
     """Read the ranks that carry weight, for each plan's quantile."""
     levels = [plan.problem.loss.pointwise.tau for plan in plans]
-    reaches = [plan.score_at(plan.domain.first, Fraction(plan.depth)) for plan in plans]
-    wanted = [Wanted(level, reach) for level, reach in zip(levels, reaches, strict=True)]
+    wanted = [Wanted(level, _reach(plan)) for level, plan in zip(levels, plans, strict=True)]
     domain, relation = plans[0].domain, relation_of(plans[0].problem.unit)
     ranks = read_ranks(source, relation, domain.first[0], domain.last[0], wanted)
     return [RankField(tau, counts) for tau, counts in zip(levels, ranks, strict=True)]
+
+
+def _reach(plan: ReadPlan) -> Fraction:
+    """Return up to which score records are wanted; a sampler without a depth looks everywhere."""
+    if plan.depth is None:
+        return EVERYWHERE
+    return plan.score_at(plan.domain.first, Fraction(plan.depth))
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ def envelope_of(plan: DensityPlan, field: LineField) -> tuple[LeafEnvelope, Expo
             b = _farthest(level, exponent, b, last)
             yield a, b
 
-    cuts = _cuts(plan.smoothing.points, plan.depth, _SPACING)
+    cuts = _cuts(plan.smoothing.points, plan.smoothing.depth, _SPACING)
     runs = _between(list(sublevels(cuts.levels)))
     return LeafEnvelope(runs, cuts.levels, cuts.heights, cuts.scale), exponent
 
@@ -126,7 +126,7 @@ def _in_whole_numbers(
     def exponent(theta: int) -> Fraction:
         return Fraction((field.multiple(theta) - least) * above, under)
 
-    public = plan.smoothing.points, plan.depth, _SPACING
+    public = plan.smoothing.points, plan.smoothing.depth, _SPACING
     cuts = _cuts(*public)
     found = field.sublevels([least + level for level in _multiples(*public, unit)])
     runs = _between([(a if a > first else first, b if b < last else last) for a, b in found])
