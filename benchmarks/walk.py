@@ -54,7 +54,7 @@ CALLS = {
     "mean": Call(lambda: kng.mean(NUMBERS, **LINE), 27),
     "geometric_median": Call(lambda: kng.geometric_median(X, **PLACES), 36),
     "LinearRegression": Call(fit("LinearRegression"), 63),
-    "LinearRegression kng": Call(fit("LinearRegression", mechanism="kng"), 45),
+    "LinearRegression kng": Call(fit("LinearRegression", mechanism="kng"), 47),
     "QuantileRegressor": Call(fit("QuantileRegressor"), 51),
     "HuberRegressor": Call(fit("HuberRegressor", threshold=0.5), 41),
 }

@@ -136,8 +136,7 @@ class Linear:
     def design(self) -> Design:
         """The records' bounds and steps, in standardised units."""
         if self.records is None:
-            text = "losses.Linear knows no bounds of records. Use Linear(...).over(design)."
-            raise IncompatibleParts(text)
+            raise IncompatibleParts("losses.Linear knows no bounds of records. Use .over(design).")
         return self.records
 
     @property
@@ -322,7 +321,7 @@ class Linear:
         """Return the accelerator that serves plans, or the generic way."""
         boxes = plans[0].problem.domain.bounded and self.dim <= MOST_WALLS
         found = accelerator_of(plans) if boxes else None
-        return read_linear if found is None else found.read
+        return found.read if found else read_linear
 
     def _read_smooth(self, source: Source, plan: Plan) -> Field:
         """Read what a minimiser needs."""
