@@ -7,14 +7,14 @@ a figure gives a wrong rate or ball is seen.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
 import pytest
 from reproduce.predictions import LIMIT, SEED, Some, run
 
-from kng.reproduce import figure1, figure2
-from kng.reproduce.chain import Chain
+from kng.reproduce import figure1, figure2, planes
 from kng.reproduce.experiment import Task
 from kng.reproduce.figure1 import Figure1
 from kng.reproduce.figure2 import Figure2
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("kept")
 
 # At the smaller n the ball decides, at the larger the rates.
 LINEAR = Figure1(sizes=(10**2, 10**4), replicates=40)
-MEDIAN = Figure2(sizes=(10, 300), replicates=100)
+MEDIAN = Figure2(sizes=(10, 300), replicates=24)
 LINEAR_CHAINS = (
     "exponential-chain",
     "kng-printed-chain",
@@ -81,28 +81,18 @@ def wrong():
 
 
 def test_a_chain_with_the_other_constant_is_seen(monkeypatch, linear_draws):
-    printed, derived = figure1.printed_rate, figure1.derived_rate
     with monkeypatch.context() as patch, wrong():
-        patch.setattr(figure1, "printed_rate", derived)
+        patch.setattr(figure1, "as_printed", lambda epsilon: epsilon)
         assert_arrived(run(Some(LINEAR, "kng-printed-chain")), linear_draws)
-    with monkeypatch.context() as patch, wrong():
-        patch.setattr(figure1, "derived_rate", printed)
-        assert_arrived(run(Some(LINEAR, "kng-derived-chain")), linear_draws)
-
-
-def twice_the_radius(monkeypatch, kind):
-    right = getattr(Chain, kind)
-
-    def wrong_ball(self, *given):
-        *before, radius, bits = given
-        return right(self, *before, 2 * radius, bits)
-
-    monkeypatch.setattr(Chain, kind, wrong_ball)
+    with wrong():
+        half = replace(LINEAR, epsilon=LINEAR.epsilon / 2)
+        assert_arrived(run(Some(half, "kng-derived-chain")), linear_draws)
 
 
 def test_a_chain_on_another_ball_is_seen(monkeypatch, linear_draws, median_draws):
-    for kind in ("gradient", "square", "check"):
-        twice_the_radius(monkeypatch, kind)
+    for part in (figure1, planes):
+        ball = part.L1Ball
+        monkeypatch.setattr(part, "L1Ball", lambda b, ball=ball, **dim: ball(2 * b, **dim))
     for method in ("exponential-chain", "kng-printed-chain", "kng-derived-chain"):
         with wrong():
             assert_arrived(run(Some(LINEAR, method)), linear_draws)
@@ -112,8 +102,7 @@ def test_a_chain_on_another_ball_is_seen(monkeypatch, linear_draws, median_draws
 
 
 def test_a_chain_of_figure_2_with_another_rate_is_seen(monkeypatch, median_draws):
-    right = figure2.rates
-    monkeypatch.setattr(figure2, "rates", lambda: right()[::-1])
+    monkeypatch.setattr(figure2, "exponential_as_printed", lambda epsilon, _: epsilon)
     with wrong():
         assert_arrived(run(Some(MEDIAN, "exponential-printed-chain")), median_draws)
 
@@ -125,8 +114,3 @@ def test_where_the_law_is_narrow_single_proposals_lag():
     assert found["kng-derived-chain"] > 2 * found["kng-derived"]
     assert found["kng-derived-chain-sweeps"] < 2 * found["kng-derived"]
     assert found["kng-derived-chain-tuned"] < 2 * found["kng-derived"]
-
-
-def test_a_sweep_is_one_proposal_for_every_coordinate():
-    assert Chain(10_000).sweeping(12) == Chain(120_000)
-    assert Chain(1_000, 500).sweeping(2) == Chain(2_000, 1_000)
