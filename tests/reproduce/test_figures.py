@@ -43,7 +43,7 @@ def assert_shape(found):
 
 @pytest.fixture(scope="module")
 def reduced():
-    return run(Figure1(sizes=(SMALL, LARGE), replicates=20))
+    return run(Figure1(sizes=(SMALL, LARGE), replicates=12))
 
 
 def test_figure_1_has_the_paper_s_shape(reduced):

@@ -31,9 +31,9 @@ pytestmark = pytest.mark.usefixtures("kept")
 LARGE = Figure1(sizes=(10**5,), replicates=40)
 DRAWN = ("exponential", "kng-printed", "kng-derived")
 RIVALS = ("exponential-printed", "exponential-derived")
-NORMAL = Some(Figure2(sizes=(3000,), replicates=150), *RIVALS)
+NORMAL = Some(Figure2(sizes=(3000,), replicates=100), *RIVALS)
 # At n = 100 the noise is as large as the estimate's own error, and the ball cuts the rival's law.
-FEW = Figure2(sizes=(100,), replicates=150)
+FEW = Figure2(sizes=(100,), replicates=120)
 
 
 def wrong():

@@ -74,7 +74,7 @@ def figure1(**options: Any) -> None:
     settings = _settings(options)
     experiment = settings.figure1()
     require_matplotlib()
-    title = _owned(_title(experiment), settings)
+    title = _owned(experiment.title, settings)
     rows, stem = _figure(experiment, title, options)
     _wrote(*curves(rows, experiment.labels, stem, title))
     if not settings.own:
@@ -91,7 +91,7 @@ def figure2(**options: Any) -> None:
     settings = _settings(options)
     experiment = settings.figure2()
     require_matplotlib()
-    title = _owned(_title(experiment), settings)
+    title = _owned(experiment.title, settings)
     rows, stem = _figure(experiment, title, options)
     _wrote(*curves(rows, experiment.labels, stem, title))
 
@@ -191,7 +191,7 @@ def _closer(experiment: Figure1, options: dict[str, Any]) -> None:
 
     run = _run(experiment, options)
     found = _follow(run, _jobs(options["jobs"]))
-    rows, name, title = table(experiment.name, found), experiment.name, _title(experiment)
+    rows, name, title = table(experiment.name, found), experiment.name, experiment.title
     _write(run.folder, name, rows, last_slopes(rows))
     show_averages(f"\n{title}, closer", rows, [], experiment.labels)
     beaten = [
@@ -204,17 +204,6 @@ def _closer(experiment: Figure1, options: dict[str, Any]) -> None:
         show_versus([row for row in beaten if row.over == over], experiment.labels)
     _wrote(run.folder / f"{name}.versus.csv")
     _wrote(*close_up(rows, experiment.labels, run.folder / name, f"{title}, closer"))
-
-
-def _title(experiment: Figure1 | Figure2) -> str:
-    """Return what a picture and a table are called."""
-    from kng.core.exact import show
-    from kng.reproduce.figure1 import Figure1
-
-    numbers = f"d = {len(experiment.truth)}, ε = {show(experiment.epsilon)}"
-    if isinstance(experiment, Figure1):
-        return f"Figure 1: linear regression, {numbers}"
-    return f"Figure 2: quantile regression, τ = {show(experiment.tau)}, {numbers}"
 
 
 def _owned(title: str, settings: Settings) -> str:

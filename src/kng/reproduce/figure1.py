@@ -39,6 +39,7 @@ from kng.core.bounds import bounds_of
 from kng.core.capabilities import SmoothField
 from kng.core.design import Design
 from kng.core.encoding import encoding_of
+from kng.core.exact import show
 from kng.core.parts import Domain, Norm
 from kng.core.perturbed import PerturbedPlan
 from kng.core.plan import DensityPlan
@@ -102,6 +103,12 @@ class Figure1:
     epsilon: Fraction = EPSILON
     methods: tuple[str, ...] = tuple(METHODS)
     name: str = "figure1"
+
+    @property
+    def title(self) -> str:
+        """What tables and pictures are called."""
+        numbers = f"d = {len(self.truth)}, ε = {show(self.epsilon)}"
+        return f"Figure 1: linear regression, {numbers}"
 
     @property
     def labels(self) -> dict[str, str]:

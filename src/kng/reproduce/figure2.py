@@ -28,6 +28,7 @@ from statistics import NormalDist
 import numpy as np
 
 from kng.core.bits import Bits
+from kng.core.exact import show
 from kng.core.quadratic import Vector
 from kng.reproduce.algorithm1 import Sample
 from kng.reproduce.constants import (
@@ -76,6 +77,12 @@ class Figure2:
     tau: Fraction = TAU
     epsilon: Fraction = EPSILON
     name: str = "figure2"
+
+    @property
+    def title(self) -> str:
+        """What tables and pictures are called."""
+        numbers = f"d = {len(self.truth)}, ε = {show(self.epsilon)}"
+        return f"Figure 2: quantile regression, τ = {show(self.tau)}, {numbers}"
 
     @property
     def labels(self) -> dict[str, str]:

@@ -67,7 +67,7 @@ class Settings:
 
     def figure2(self) -> figure2.Figure2:
         """Return quantile regression with these settings."""
-        quick = {"sizes": (10, 10**2, 10**3, 10**4), "replicates": 20}
+        quick = {"sizes": (10, 10**2, 10**3, 10**4), "replicates": 10}
         asked = self._asked("figure2", quick, _MOST_PLANE, 2)
         if self.tau is not None:
             asked["tau"] = _tau(self.tau)
