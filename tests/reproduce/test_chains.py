@@ -19,8 +19,7 @@ from kng.reproduce.figure1 import Figure1
 from kng.reproduce.figure2 import Figure2
 
 pytestmark = pytest.mark.usefixtures("kept")
-# Figure 2 at an n so small that no record's side is decided by how the library rounds it.
-LINEAR_N, MEDIAN_N = 300, 10
+LINEAR_N, MEDIAN_N = 300, 60
 # method: rate, proposals, of which the reach is tuned
 LINEAR = {
     "exponential-chain": (1 / 8, 10_000, 0),
