@@ -97,7 +97,7 @@ OWN = ("--n", "60", "--n", "20", "--replicates", "2", "--epsilon", "1/2")
             "theorem",
             ("--n", "200", "--replicates", "1", "--epsilon", "2"),
             "theorem-n200-replicates1-epsilon2",
-            "own settings: ε = 2; n = 200; 1 replicates",
+            "own settings: ε = 2; n = 200; 1 replicate",
         ),
     ],
 )

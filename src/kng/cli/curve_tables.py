@@ -20,7 +20,7 @@ def show_averages(
     """Print averages and slopes."""
     sizes = sorted({row.n for row in rows})
     wide = _wide(labels)
-    falls = {slope.method: f"{slope.slope:>9.3f} ±{slope.se:.3f}" for slope in slopes}
+    falls = {slope.method: f"{slope.slope:>9.3f}{_error(slope.se, '.3f')}" for slope in slopes}
     told = "; slope over the last two sizes of n, with its standard error" if falls else ""
     click.echo(f"{title}{told}")
     heading = f"{'slope':>9}" if falls else ""
@@ -44,7 +44,8 @@ def show_needs(rows: list[Need], labels: Mapping[str, str]) -> None:
         for method in dict.fromkeys(row.method for row in asked):
             points = {row.n: row for row in asked if row.method == method}
             cells = "".join(f"{_need(points[n]):>16}" for n in sizes)
-            click.echo(f"{labels[method]:<{wide}}{cells}")
+            if cells.strip():
+                click.echo(f"{labels[method]:<{wide}}{cells}")
 
 
 def show_versus(rows: list[Versus], labels: Mapping[str, str]) -> None:
@@ -55,14 +56,19 @@ def show_versus(rows: list[Versus], labels: Mapping[str, str]) -> None:
     click.echo(f"{'n':<{wide}}{''.join(f'{n:>16,}' for n in sizes)}")
     for method in dict.fromkeys(row.method for row in rows):
         points = {row.n: row for row in rows if row.method == method}
-        cells = [f"{points[n].ratio:.3f} ±{points[n].se:.3f}" for n in sizes]
+        cells = [f"{points[n].ratio:.3f}{_error(points[n].se, '.3f')}" for n in sizes]
         click.echo(f"{labels[method]:<{wide}}{''.join(f'{cell:>16}' for cell in cells)}")
 
 
 def _need(row: Need) -> str:
     if isnan(row.ratio):
         return ""
-    return f"{row.ratio:.3g}" + ("" if isnan(row.se) else f" ±{row.se:.2g}")
+    return f"{row.ratio:.3g}{_error(row.se, '.2g')}"
+
+
+def _error(se: float, form: str) -> str:
+    """Return a standard error, or nothing where a single replicate has none."""
+    return "" if isnan(se) else f" ±{se:{form}}"
 
 
 def _wide(labels: Mapping[str, str]) -> int:

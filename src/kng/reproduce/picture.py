@@ -99,7 +99,7 @@ def close_up(rows: list[Row], labels: Mapping[str, str], stem: Path, title: str)
     axes.set_xlabel("n, on a logarithmic scale")
     axes.set_ylabel("average distance to θ*")
     axes.set_title(title, fontsize=11)
-    axes.legend(loc="lower left", fontsize=8, frameon=False, handlelength=4)
+    axes.legend(loc="upper right", fontsize=8, frameon=False, handlelength=4)
     return save(figure, stem)
 
 

@@ -64,7 +64,8 @@ def needs(
                 logs = np.array(
                     [_reached(sizes, each[method], each[reference][at]) for each in again]
                 )
-                se = _spread(logs) if not isnan(reached) else nan
+                alone = errors[method].shape[1] == 1
+                se = nan if alone or isnan(reached) else _spread(logs)
                 records = 10**reached
                 rows.append(Need(method, reference, n, records, records / n, records / n * se))
     return rows

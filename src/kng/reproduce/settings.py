@@ -86,7 +86,8 @@ class Settings:
         words += [f"τ = {self.tau}"] * (self.tau is not None)
         words += [f"ε = {self.epsilon}"] * (self.epsilon is not None)
         words += [f"n = {', '.join(self.n)}"] * bool(self.n)
-        words += [f"{self.replicates} replicates"] * (self.replicates is not None)
+        some = "replicate" if self.replicates == "1" else "replicates"
+        words += [f"{self.replicates} {some}"] * (self.replicates is not None)
         return "; ".join(words)
 
     def _asked(self, name: str, quick: dict[str, Any], most: int, usual: int) -> dict[str, Any]:
