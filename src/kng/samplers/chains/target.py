@@ -69,8 +69,8 @@ class Cells:
         plan, field = self.plan, self.field
         if "covered" not in plan.offers or not isinstance(field, CoveredField):
             return None
-        domain, rate = cast("Walled", plan.domain), plan.exponent(plan.domain.first, Fraction(1))
-        cover = field.covers(domain, rate)[0]
+        # Bounds on the exponent are not asked for, so any rate will do.
+        cover = field.covers(cast("Walled", plan.domain), plan.rate)[0]
         cover.refine(1)
         return cover
 
