@@ -78,9 +78,9 @@ def test_releases_have_the_law(kind):
     score = {"kng": gradient, "exponential": loss}[kind]
     shares = expected(score, given, 1 / 2)
     released = getattr(given, kind)
-    found = np.array([released(ONE, SeededBits(k)) for k in range(500)])
+    found = np.array([released(ONE, SeededBits(k)) for k in range(300)])
     assert p_value(found, shares) > 1e-6
-    wrong = np.array([released(3 * ONE, SeededBits(k)) for k in range(500)])
+    wrong = np.array([released(3 * ONE, SeededBits(k)) for k in range(300)])
     assert p_value(wrong, shares) < 1e-6
 
 
@@ -96,9 +96,9 @@ def test_a_long_chain_agrees_with_exact_draws():
     given, bits = planes(60, 8), SeededBits(2)
     shares = expected(gradient, given, 0.5)
     chain = Metropolis(400, tuning=200)
-    ends = [given.kng_chain(chain, ONE, bits) for _ in range(120)]
+    ends = [given.kng_chain(chain, ONE, bits) for _ in range(70)]
     assert p_value(np.array(ends), shares) > 1e-6
-    short = [given.kng_chain(Metropolis(8), ONE, bits) for _ in range(120)]
+    short = [given.kng_chain(Metropolis(8), ONE, bits) for _ in range(70)]
     assert p_value(np.array(short), shares) < 1e-6
 
 
