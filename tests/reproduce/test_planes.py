@@ -80,7 +80,7 @@ def test_releases_have_the_law(kind):
     released = getattr(given, kind)
     found = np.array([released(ONE, SeededBits(k)) for k in range(300)])
     assert p_value(found, shares) > 1e-6
-    wrong = np.array([released(3 * ONE, SeededBits(k)) for k in range(300)])
+    wrong = np.array([released(8 * ONE, SeededBits(k)) for k in range(300)])
     assert p_value(wrong, shares) < 1e-6
 
 
