@@ -78,9 +78,9 @@ def test_releases_have_the_law(kind):
     score = {"kng": gradient, "exponential": loss}[kind]
     shares = expected(score, given, 1 / 2)
     released = getattr(given, kind)
-    found = np.array([released(ONE, SeededBits(k)) for k in range(300)])
+    found = np.array([released(ONE, SeededBits(k)) for k in range(500)])
     assert p_value(found, shares) > 1e-6
-    wrong = np.array([released(8 * ONE, SeededBits(k)) for k in range(300)])
+    wrong = np.array([released(3 * ONE, SeededBits(k)) for k in range(500)])
     assert p_value(wrong, shares) < 1e-6
 
 
