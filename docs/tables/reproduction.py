@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
-from math import log
+from math import isnan, log
 from pathlib import Path
 
 from kng.reproduce import figure1, figure2, theorem
@@ -18,7 +18,12 @@ from kng.reproduce import figure1, figure2, theorem
 DOCS = Path(__file__).parents[1]
 FOLDER = DOCS / "reproduction"
 PAGE = DOCS / "reproduction.md"
-LABELS = {"figure1": figure1.METHODS, "figure2": figure2.METHODS, "theorem": theorem.METHODS}
+LABELS = {
+    "figure1": figure1.METHODS,
+    "figure1-zoom": {method: figure1.METHODS[method] for method in figure1.DRAWN},
+    "figure2": figure2.METHODS,
+    "theorem": theorem.METHODS,
+}
 
 
 def read(name: str) -> list[dict[str, str]]:
@@ -48,6 +53,69 @@ def averages(name: str) -> str:
     return "\n".join([*lines, "", *notes])
 
 
+def sample_sizes(name: str, reference: str) -> str:
+    """Return how many times the records of a reference each method needs."""
+    labels = LABELS[name]
+    rows = [row for row in read(f"{name}.sizes.csv") if row["reference"] == reference]
+    sizes = sorted({int(row["n"]) for row in rows})
+    ratios = {
+        (row["method"], int(row["n"])): _with_error(float(row["ratio"]), float(row["se"]))
+        for row in rows
+    }
+    lines = [
+        f"| records for the error of {labels[reference]} at n, over n | "
+        f"{' | '.join(f'{n:,}' for n in sizes)} |",
+        f"| --- |{' --- |' * len(sizes)}",
+    ]
+    for method in dict.fromkeys(row["method"] for row in rows):
+        cells = [ratios[method, n] for n in sizes]
+        if any(cells):
+            lines.append(f"| {labels[method]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _with_error(value: float, error: float) -> str:
+    if isnan(value):
+        return ""
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2
+    return f"{value:.{digits}f}" + ("" if isnan(error) else f" ± {error:.{digits}f}")
+
+
+def versus() -> str:
+    """Return the errors of KNG over those of its rivals, on the same records."""
+    rows, labels = read("figure1-zoom.versus.csv"), LABELS["figure1-zoom"]
+    sizes = sorted({int(row["n"]) for row in rows})
+    lines = [
+        f"| mean error over that of | {' | '.join(f'{n:,}' for n in sizes)} |",
+        f"| --- |{' --- |' * len(sizes)}",
+    ]
+    for over in dict.fromkeys(row["over"] for row in rows):
+        for method in dict.fromkeys(row["method"] for row in rows):
+            points = {
+                int(row["n"]): row for row in rows if (row["method"], row["over"]) == (method, over)
+            }
+            cells = [
+                f"{float(points[n]['ratio']):.3f} ± {float(points[n]['se']):.3f}" for n in sizes
+            ]
+            lines.append(f"| {labels[method]} / {labels[over]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def scaled() -> str:
+    """Return n times the size of the noise."""
+    rows = [row for row in read("theorem.csv") if row["method"].startswith("noise")]
+    sizes = sorted({int(row["n"]) for row in rows})
+    point = {(r["method"], int(r["n"])): int(r["n"]) * float(r["mean_error"]) for r in rows}
+    lines = [
+        f"| n times the size of the noise | {' | '.join(f'{n:,}' for n in sizes)} |",
+        f"| --- |{' --- |' * len(sizes)}",
+    ]
+    for method in dict.fromkeys(row["method"] for row in rows):
+        cells = [f"{point[method, n]:.4g}" if (method, n) in point else "" for n in sizes]
+        lines.append(f"| {LABELS['theorem'][method]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def standard_errors() -> str:
     """Return the ranges of the standard errors on both scales, beside the paper's."""
     lines = ["| | printed | natural logarithms | base 10 |", "| --- | --- | --- | --- |"]
@@ -68,6 +136,11 @@ def tables() -> dict[str, str]:
     """Return every table by its name."""
     return {
         **{name: averages(name) for name in LABELS},
+        "figure1-sizes": sample_sizes("figure1", "non-private"),
+        "figure1-sizes-kng": sample_sizes("figure1", "kng-derived"),
+        "figure2-sizes": sample_sizes("figure2", "non-private"),
+        "versus": versus(),
+        "scaled": scaled(),
         "errors": standard_errors(),
         "errata": (FOLDER / "errata.md").read_text(encoding="utf-8").strip(),
     }

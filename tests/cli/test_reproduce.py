@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -24,8 +25,11 @@ SMALL = ("--jobs", "1", "--seed", "4")
 def small(monkeypatch):
     """Replace the experiments by ones of a second, and tell no progress however slow it is."""
     monkeypatch.setattr(command, "_EVERY", float("inf"))
-    monkeypatch.setattr(figure1, "Figure1", partial(figure1.Figure1, sizes=(50, 500), replicates=2))
     monkeypatch.setattr(figure2, "Figure2", partial(figure2.Figure2, sizes=(10, 100), replicates=3))
+    for zoom in ("zoom", "quick_zoom"):
+        near = replace(getattr(figure1, zoom)(), sizes=(50, 200), replicates=2)
+        monkeypatch.setattr(figure1, zoom, lambda near=near: near)
+    monkeypatch.setattr(figure1, "Figure1", partial(figure1.Figure1, sizes=(50, 500), replicates=2))
     tiny = partial(theorem.Theorem, sizes=(2000, 20_000), replicates=2, draws=100)
     monkeypatch.setattr(theorem, "Theorem", tiny)
 
@@ -52,13 +56,112 @@ def test_files_and_table(run, small, tmp_path, name):
     assert "slope" in outcome.out
     for suffix in ("csv", "slopes.csv", "png", "svg"):
         assert f"{name}.{suffix}" in outcome.out
+    assert "own settings" not in outcome.out
+    if name != "theorem":
+        assert (folder / f"{name}.sizes.csv").read_text().startswith("method,reference,n,records,")
+        assert "as a multiple of n" in outcome.out
+
+
+def test_the_zoom_comes_with_figure_1(run, small, tmp_path):
+    outcome = run("reproduce", "figure1", *SMALL, "--out", tmp_path)
+    for suffix in ("csv", "versus.csv", "png", "svg"):
+        assert (tmp_path / f"figure1-zoom.{suffix}").is_file()
+    assert "Mean error over that of objective perturbation on the same records" in outcome.out
+
+
+OWN = ("--n", "60", "--n", "20", "--replicates", "2", "--epsilon", "1/2")
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "file", "title"),
+    [
+        (
+            "figure2",
+            ("--tau", "0.9", *OWN),
+            "figure2-n60_20-replicates2-tau0.9-epsilon1over2",
+            "own settings: τ = 0.9; ε = 1/2; n = 60, 20; 2 replicates",
+        ),
+        (
+            "figure2",
+            ("--truth", "0,1,-1", "--n", "40", "--replicates", "1"),
+            "figure2-n40-replicates1-truth0_1_-1",
+            "d = 3",
+        ),
+        (
+            "figure1",
+            ("--dim", "4", *OWN),
+            "figure1-n60_20-replicates2-dim4-epsilon1over2",
+            "Figure 1: linear regression, d = 4, ε = 0.5",
+        ),
+        (
+            "theorem",
+            ("--n", "200", "--replicates", "1", "--epsilon", "2"),
+            "theorem-n200-replicates1-epsilon2",
+            "own settings: ε = 2; n = 200; 1 replicate",
+        ),
+    ],
+)
+def test_own_settings_say_so_and_write_files_of_their_own(run, tmp_path, name, words, file, title):
+    outcome = run("reproduce", name, "--jobs", "1", "--out", tmp_path, *words)
+    assert outcome.code == 0, outcome.err
+    assert title in outcome.out
+    assert "own settings" in outcome.out
+    assert (tmp_path / f"{file}.csv").is_file()
+    assert (tmp_path / f"{file}.png").is_file()
+    assert {path.name.partition(file)[0] for path in tmp_path.iterdir()} == {""}
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "message"),
+    [
+        ("figure1", ("--n", "0"), "--n must be a whole number between 24 and 1,000,000,000 here"),
+        ("figure2", ("--n", "ten"), "--n must be a whole number between 4 and 10,000,000 here"),
+        ("figure2", ("--tau", "2"), "--tau must lie strictly between 0 and 1, got '2'"),
+        ("figure2", ("--tau", "half"), "--tau must lie strictly between 0 and 1, got 'half'"),
+        ("figure1", ("--tau", "0.5"), "--tau is for figure2: least squares has no quantile."),
+        ("figure2", ("--dim", "0"), "--dim must be a whole number between 2 and 5 here, got '0'"),
+        ("figure2", ("--dim", "6"), "--dim must be a whole number between 2 and 5 here, got '6'"),
+        ("figure1", ("--epsilon", "-1"), "--epsilon must be a positive number, got '-1'"),
+        ("figure1", ("--epsilon", "1e9"), "--epsilon must lie between 0.001 and 1000 here"),
+        ("figure2", ("--truth", "0;1"), "--truth must be two coefficients or more with commas"),
+        ("figure2", ("--truth", "0,nan"), "--truth must be two coefficients or more with commas"),
+        ("figure2", ("--truth", "0,1,2,3,4,5"), "--truth may have 5 coefficients here, got 6"),
+        (
+            "figure2",
+            ("--truth", "0,1", "--dim", "3"),
+            "--dim 3 and a --truth of 2 coefficients differ; give one of them.",
+        ),
+        ("figure1", ("--replicates", "0"), "--replicates must be a whole number between 1 and"),
+        ("theorem", ("--dim", "3"), "--dim is for figure1 and figure2"),
+        ("theorem", ("--n", "50"), "--n must be a whole number between 100 and"),
+        ("errata", ("--n", "5"), "--n is not for errata: every witness has numbers of its own."),
+        ("errata", ("--epsilon", "2"), "--epsilon is not for errata"),
+    ],
+)
+def test_bad_settings(run, tmp_path, name, words, message):
+    outcome = run("reproduce", name, "--out", tmp_path / "out", *words)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert "Traceback" not in outcome.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_long_list_of_settings_is_a_short_name():
+    from kng.reproduce.settings import Settings
+
+    many = Settings(n=tuple(str(100 + k) for k in range(60)), pace="quick")
+    name = many.figure2().name
+    assert name.startswith("figure2-quick-n100_101_")
+    assert len(name) < 110
+    other = Settings(n=tuple(str(101 + k) for k in range(60)), pace="quick").figure2().name
+    assert other != name
 
 
 def test_the_same_seed_gives_the_same_bytes(run, small, tmp_path):
     for folder in ("a", "b"):
         run("reproduce", "figure2", *SMALL, "--out", tmp_path / folder)
     names = sorted(path.name for path in (tmp_path / "a").iterdir())
-    assert len(names) == 5
+    assert len(names) == 6
     for name in names:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
@@ -197,7 +300,7 @@ def test_a_quick_figure_on_a_terminal_shows_the_time_left(tmp_path):
     assert "figure2-quick  [" in text
     assert "100%" in text
     assert re.search(r"about \d+ (seconds|minutes?) left", text)
-    quick = figure2.Figure2(sizes=(10,), replicates=20, name="figure2-quick")
+    quick = figure2.Figure2(sizes=(10,), replicates=10, name="figure2-quick")
     assert Run(quick, 190509436, tmp_path).finished()
     assert not list(tmp_path.glob("figure2.*"))  # a full run's files would be left alone
 

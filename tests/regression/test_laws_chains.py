@@ -130,6 +130,7 @@ def test_the_papers_chain_on_a_line() -> None:
     field = field_of(Z, y)
     bits = SeededBits(44)
     chain = Metropolis(steps=15, reach=1.0)
+    plan = chain.certify(plan)
     points = [chain.draw(plan, field, bits) for _ in range(3500)]
     drawn = np.array([plan.grid.theta(point) for point in points], dtype=float)
     score = Score(field, 0.0, "linf", radius=1.0)
@@ -161,6 +162,7 @@ def run(chain: Any, n: int, radius: Fraction | None, seed: int) -> tuple[float, 
     Z, y = records(n, 2)
     plan = KNG().plan(problem(2, n=n, norm=NORMS["linf"], radius=radius), Fraction(1))
     field = field_of(Z, y)
+    plan = chain.certify(plan)
     point = chain.draw(plan, field, SeededBits(seed))
     theta = np.array(plan.grid.theta(point), dtype=float)
     target = Target(plan, field)

@@ -1,132 +1,142 @@
-"""Chains against exact draws: alike where a chain can arrive, and not where the law is too narrow.
+"""Chains of the figures against a plain chain with the paper's rates, step by step.
 
-A chain's error on a sample is compared with the mean error of exact draws on the same sample; the
-library's tests say that exact draws have their laws. Both run through the figures, so a chain that
-a figure gives a wrong rate or ball is seen.
+The plain one is written out here: a score, a rate, a ball and the same uniform numbers, which lead
+both along the same path. So a chain that a figure gives a wrong rate, ball or reading of a step is
+seen. That chains have the laws of exact draws where they can arrive is in the tables.
 """
 
 from __future__ import annotations
 
-from math import sqrt
-
 import numpy as np
 import pytest
-from reproduce.predictions import LIMIT, SEED, Some, run
+from reproduce.predictions import SEED
 
-from kng.reproduce import figure1, figure2
-from kng.reproduce.chain import Chain
-from kng.reproduce.experiment import Task
+from kng.reproduce import figure1, figure2, planes
+from kng.reproduce.algorithm1 import Sample
+from kng.reproduce.constants import LINEAR_TRUTH, QUANTILE_TRUTH
+from kng.reproduce.experiment import Task, method_bits
 from kng.reproduce.figure1 import Figure1
 from kng.reproduce.figure2 import Figure2
 
 pytestmark = pytest.mark.usefixtures("kept")
-
-# At the smaller n the ball decides, at the larger the rates.
-LINEAR = Figure1(sizes=(10**2, 10**4), replicates=40)
-MEDIAN = Figure2(sizes=(10, 300), replicates=100)
-LINEAR_CHAINS = (
-    "exponential-chain",
-    "kng-printed-chain",
-    "kng-derived-chain",
-    "kng-derived-chain-sweeps",
-    "kng-derived-chain-tuned",
-)
-MEDIAN_CHAINS = (
-    "exponential-printed-chain",
-    "exponential-derived-chain",
-    "kng-chain",
-    "kng-chain-sweeps",
-    "kng-chain-tuned",
-)
+LINEAR_N, MEDIAN_N = 300, 60
+# method: rate, proposals, of which the reach is tuned
+LINEAR = {
+    "exponential-chain": (1 / 8, 10_000, 0),
+    "kng-printed-chain": (1 / 16, 10_000, 0),
+    "kng-derived-chain": (1 / 8, 10_000, 0),
+    "kng-derived-chain-tuned": (1 / 8, 10_000, 5_000),
+}
+MEDIAN = {
+    "exponential-printed-chain": (1 / 4, 1_000, 0),
+    "exponential-derived-chain": (1 / 2, 1_000, 0),
+    "kng-chain": (1 / 2, 1_000, 0),
+    "kng-chain-sweeps": (1 / 2, 2_000, 0),
+    "kng-chain-tuned": (1 / 2, 1_000, 500),
+}
 
 
-def exact(chain):
-    """Return the method that a chain stands for."""
-    return chain.partition("-chain")[0]
+def plain(score, dim, facts, bits):
+    """Return where the chain ends: one coordinate in turn, by up to 0.1 unless it is tuned."""
+    rate, steps, tuned = facts
+    moves, coins = bits.uniforms(steps), bits.uniforms(steps)
+    theta, reach = np.zeros(dim), np.full(dim, 0.1)
+    current = score(theta)
+    for i in range(steps):
+        trial, j = theta.copy(), i % dim
+        trial[j] += reach[j] * (2 * moves[i] - 1)
+        taken = False
+        if np.abs(trial).sum() <= 1:
+            proposed = score(trial)
+            taken = np.log(coins[i]) < rate * (current - proposed)
+        if taken:
+            theta, current = trial, proposed
+        if i < tuned:
+            reach[j] *= 1.3 if taken else 1.3 ** (-44 / 56)
+    return theta
 
 
-def assert_arrived(found, drawn):
-    """Chains are as far from the truth as exact draws, on average."""
-    for n in sorted({task.n for task in found}):
-        tasks = [task for task in found if task.n == n]
-        for chain in found[tasks[0]].errors:
-            ends = np.array([found[task].errors[chain] for task in tasks])
-            draws = np.array([drawn[task].errors[exact(chain)] for task in tasks])
-            excess = ends - draws
-            off = excess.mean() / (excess.std(ddof=1) / sqrt(len(tasks)))
-            ratio = ends.mean() / draws.mean()
-            assert abs(off) < LIMIT, f"{chain} is {ratio:.2f} times exact draws at n = {n}"
+def linear(replicate):
+    """Return the distances to the truth of plain chains on one sample of figure 1."""
+    key = (SEED, 1, replicate)
+    sample = Sample(LINEAR_TRUTH, LINEAR_N, key).moments()
+    A, b, R = sample.gram, sample.products / sample.largest, sample.largest
+
+    def square(theta):
+        return theta @ A @ theta - 2 * b @ theta
+
+    def gradient(theta):
+        return np.abs(A @ theta - b).max()
+
+    return distances(LINEAR, square, gradient, R, LINEAR_TRUTH, (*key, LINEAR_N))
 
 
-@pytest.fixture(scope="module")
-def linear_draws():
-    return run(Some(LINEAR, *map(exact, LINEAR_CHAINS)))
+def median(replicate):
+    """Return the same for figure 2."""
+    key = (SEED, 2, replicate)
+    X, response = Sample(QUANTILE_TRUTH, MEDIAN_N, key).records()
+    R = np.abs(response).max()
+    X, y = np.rint(X * 2**15) / 2**15, response / R  # 2**16 steps, as the library reads them
+
+    def loss(theta):
+        return np.abs(y - X @ theta).sum() / 2
+
+    def gradient(theta):
+        return np.abs(((y <= X @ theta) - 0.5) @ X).max()
+
+    return distances(MEDIAN, loss, gradient, R, QUANTILE_TRUTH, (*key, MEDIAN_N))
 
 
-@pytest.fixture(scope="module")
-def median_draws():
-    return run(Some(MEDIAN, *map(exact, MEDIAN_CHAINS)))
+def distances(methods, value, gradient, R, truth, key):
+    found = {}
+    for method, facts in methods.items():
+        score = value if method.startswith("exponential") else gradient
+        end = plain(score, len(truth), facts, method_bits(key, method))
+        found[method] = float(np.linalg.norm(R * end - np.array(truth)))
+    return found
 
 
-def test_chains_of_figure_1_arrive_at_moderate_n(linear_draws):
-    assert_arrived(run(Some(LINEAR, *LINEAR_CHAINS)), linear_draws)
+def different(figure, expected, replicate=0):
+    """Return the methods whose chain went elsewhere."""
+    n = LINEAR_N if isinstance(figure, Figure1) else MEDIAN_N
+    found = figure.measure(Task(n, replicate), SEED, tuple(expected)).errors
+    return {m for m in expected if found[m] != pytest.approx(expected[m], rel=1e-6)}
 
 
-def test_chains_of_figure_2_arrive_at_moderate_n(median_draws):
-    assert_arrived(run(Some(MEDIAN, *MEDIAN_CHAINS)), median_draws)
+def test_chains_of_figure_1_are_the_plain_ones():
+    for replicate in range(2):
+        assert different(Figure1(), linear(replicate), replicate) == set()
 
 
-def wrong():
-    return pytest.raises(AssertionError, match="times exact draws")
+def test_chains_of_figure_2_are_the_plain_ones():
+    for replicate in range(3):
+        assert different(Figure2(), median(replicate), replicate) == set()
 
 
-def test_a_chain_with_the_other_constant_is_seen(monkeypatch, linear_draws):
-    printed, derived = figure1.printed_rate, figure1.derived_rate
-    with monkeypatch.context() as patch, wrong():
-        patch.setattr(figure1, "printed_rate", derived)
-        assert_arrived(run(Some(LINEAR, "kng-printed-chain")), linear_draws)
-    with monkeypatch.context() as patch, wrong():
-        patch.setattr(figure1, "derived_rate", printed)
-        assert_arrived(run(Some(LINEAR, "kng-derived-chain")), linear_draws)
+def test_a_wrong_constant_is_seen(monkeypatch):
+    monkeypatch.setattr(figure1, "as_printed", lambda epsilon: epsilon)
+    assert different(Figure1(), linear(0)) == {"kng-printed-chain"}
+    monkeypatch.setattr(figure2, "exponential_as_printed", lambda epsilon, _: epsilon)
+    assert "exponential-printed-chain" in different(Figure2(), median(0))
 
 
-def twice_the_radius(monkeypatch, kind):
-    right = getattr(Chain, kind)
-
-    def wrong_ball(self, *given):
-        *before, radius, bits = given
-        return right(self, *before, 2 * radius, bits)
-
-    monkeypatch.setattr(Chain, kind, wrong_ball)
+def test_another_ball_is_seen(monkeypatch):
+    for part in (figure1, planes):
+        ball = part.L1Ball
+        monkeypatch.setattr(part, "L1Ball", lambda b, ball=ball, **dim: ball(b / 2, **dim))
+    assert different(Figure1(), linear(0)) == set(LINEAR)
+    assert different(Figure2(), median(0)) == set(MEDIAN)
 
 
-def test_a_chain_on_another_ball_is_seen(monkeypatch, linear_draws, median_draws):
-    for kind in ("gradient", "square", "check"):
-        twice_the_radius(monkeypatch, kind)
-    for method in ("exponential-chain", "kng-printed-chain", "kng-derived-chain"):
-        with wrong():
-            assert_arrived(run(Some(LINEAR, method)), linear_draws)
-    for method in ("exponential-printed-chain", "kng-chain"):
-        with wrong():
-            assert_arrived(run(Some(MEDIAN, method)), median_draws)
-
-
-def test_a_chain_of_figure_2_with_another_rate_is_seen(monkeypatch, median_draws):
-    right = figure2.rates
-    monkeypatch.setattr(figure2, "rates", lambda: right()[::-1])
-    with wrong():
-        assert_arrived(run(Some(MEDIAN, "exponential-printed-chain")), median_draws)
+def test_another_reading_of_a_step_is_seen(monkeypatch):
+    monkeypatch.setattr(figure2, "CHAIN", figure2.CHAIN.sweeping(2))
+    assert {"kng-chain", "kng-chain-sweeps"} <= different(Figure2(), median(0))
 
 
 def test_where_the_law_is_narrow_single_proposals_lag():
     """n = 10^6: 10,000 proposals have not arrived, 10,000 sweeps and a tuned reach nearly have."""
-    methods = ("kng-derived", *(m for m in LINEAR_CHAINS if m.startswith("kng-derived")))
-    found = Figure1().measure(Task(10**6, 0), SEED, methods).errors
+    chains = ("kng-derived-chain", "kng-derived-chain-sweeps", "kng-derived-chain-tuned")
+    found = Figure1().measure(Task(10**6, 0), SEED, ("kng-derived", *chains)).errors
     assert found["kng-derived-chain"] > 2 * found["kng-derived"]
     assert found["kng-derived-chain-sweeps"] < 2 * found["kng-derived"]
     assert found["kng-derived-chain-tuned"] < 2 * found["kng-derived"]
-
-
-def test_a_sweep_is_one_proposal_for_every_coordinate():
-    assert Chain(10_000).sweeping(12) == Chain(120_000)
-    assert Chain(1_000, 500).sweeping(2) == Chain(2_000, 1_000)

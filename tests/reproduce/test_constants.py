@@ -8,13 +8,11 @@ from math import exp
 import numpy as np
 import pytest
 
-from kng.core.quadratic import AffineGradient
 from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.reproduce import constants, figure1, figure2
 from kng.reproduce.algorithm1 import Sample
-from kng.reproduce.chain import REACH, Chain
 from kng.reproduce.constants import EPSILON, LINEAR_TRUTH, B
-from kng.samplers.chains.metropolis import Metropolis
+from kng.reproduce.planes import Planes
 from kng.samplers.real.space import Scale
 
 
@@ -24,10 +22,21 @@ def paper():
 
 
 def test_the_numbers_of_the_figures():
-    assert figure1.printed_rate() == 1 / 16
     assert figure1.derived_rate() == 1 / 8
-    assert figure2.rates() == (1 / 4, 1 / 2)
-    assert figure2.kng_rate() == 1 / 2
+    assert figure1.as_printed(Fraction(3)) == Fraction(3, 2)
+    for tau in (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)):
+        assert figure2.exponential_as_printed(Fraction(3), tau) == Fraction(3, 2)
+    assert figure2.kng_as_printed(Fraction(1), Fraction(1, 2)) == 1
+    assert figure2.kng_as_printed(Fraction(1), Fraction(9, 10)) == 9  # what it costs
+
+
+@pytest.mark.parametrize("tau", [Fraction(1, 2), Fraction(9, 10)])
+def test_quantile_planes_have_the_derived_rates(tau):
+    X, y = Sample((0.0, -1.0), 50, (1,)).records()
+    planes = Planes(X, y / np.abs(y).max(), tau)
+    plan = planes.kng_plan(EPSILON)
+    rate = plan.exponent(plan.domain.first, Fraction(1))
+    assert rate == constants.kng_quantile_derived(EPSILON, tau, Fraction(1))
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 3)])
@@ -65,32 +74,3 @@ def test_printed_and_derived_quantile_constants():
     ):
         printed, derived = (rate(EPSILON, half, Fraction(1)) for rate in pair)
         assert derived / printed in (1, 2)
-
-
-def test_the_compiled_chain_walks_as_the_library_s(paper):
-    """The same uniforms lead both chains along the same path."""
-    field = paper.field
-    plan = KNG().plan(paper.regression, EPSILON)
-    steps = 3000
-    slow = theta_of(Metropolis(steps=steps, reach=REACH).draw(plan, field, figure_bits()), plan)
-    fast = Chain(steps).gradient(
-        field.matrix, field.vector, figure1.derived_rate(), float(B), figure_bits()
-    )
-    np.testing.assert_allclose(fast, slow, rtol=0, atol=float(plan.grid.step[0]))
-    rival = Exponential().plan(paper.regression, EPSILON)
-    slow = theta_of(Metropolis(steps=steps, reach=REACH).draw(rival, field, figure_bits()), rival)
-    rate = float(constants.exponential_linear(EPSILON, B))
-    fast = Chain(steps).square(field.matrix, field.vector, rate, float(B), figure_bits())
-    np.testing.assert_allclose(fast, slow, rtol=0, atol=float(plan.grid.step[0]))
-    assert isinstance(field, AffineGradient)
-
-
-def theta_of(point, plan):
-    """Chains return the nearest lattice point."""
-    return [float(v) for v in plan.grid.theta(point)]
-
-
-def figure_bits():
-    from kng.core.bits import SeededBits
-
-    return SeededBits(7)

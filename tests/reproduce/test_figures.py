@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from math import log10, sqrt
 
 import pytest
@@ -42,7 +43,7 @@ def assert_shape(found):
 
 @pytest.fixture(scope="module")
 def reduced():
-    return run(Figure1(sizes=(SMALL, LARGE), replicates=20))
+    return run(Figure1(sizes=(SMALL, LARGE), replicates=12))
 
 
 def test_figure_1_has_the_paper_s_shape(reduced):
@@ -69,7 +70,7 @@ def test_leaving_r_out_moves_the_private_curves_of_the_paper_alone(monkeypatch, 
 def test_the_public_bound_matters_to_ours_alone(monkeypatch, reduced):
     """Huber has no bound on Y, and the paper's methods have R."""
     before = reduced[Task(LARGE, 0)].errors
-    monkeypatch.setattr(figure1, "PUBLIC_BOUND", 80.0)
+    monkeypatch.setattr(figure1, "public_bound", lambda _: 80.0)
     after = Figure1().measure(Task(LARGE, 0), SEED).errors
     changed = {method for method in before if before[method] != after[method]}
     assert changed == {"ours-default", "ours-objective"}
@@ -110,7 +111,7 @@ def test_curves_differ_without_their_colours():
     from kng.reproduce import figure2, theorem
     from kng.reproduce.picture import STYLES
 
-    panels = [list(figure1.METHODS), list(figure2.METHODS)]
+    panels = [list(figure1.METHODS), [*figure2.METHODS, *figure2.PRINTED]]
     panels += [[m for m in theorem.METHODS if m.startswith(w)] for w in ("distance", "noise")]
     for methods in panels:
         looks = {(STYLES[method].line, STYLES[method].marker) for method in methods}
@@ -122,9 +123,37 @@ def test_every_method_has_a_label_a_style_and_bits_of_its_own():
     from kng.reproduce.experiment import method_bits
     from kng.reproduce.picture import STYLES
 
-    for part in (figure1, figure2, theorem):
-        assert set(part.METHODS) <= set(STYLES)
-        first = [method_bits((1,), method).take(64) for method in part.METHODS]
+    for methods in (figure1.METHODS, {**figure2.METHODS, **figure2.PRINTED}, theorem.METHODS):
+        assert set(methods) <= set(STYLES)
+        first = [method_bits((1,), method).take(64) for method in methods]
         assert len(set(first)) == len(first)
     assert set(Figure1(sizes=(100,)).measure(Task(100, 0), 1).errors) == set(figure1.METHODS)
     assert set(Figure2(sizes=(10,)).measure(Task(10, 0), 1).errors) == set(figure2.METHODS)
+
+
+def test_own_settings_change_the_law_and_the_truth():
+    """tau moves the intercept, epsilon the noise, theta* the records; print and theorem part."""
+    plain, steep = Figure2(sizes=(2000,)), Figure2(sizes=(2000,), tau=Fraction(9, 10))
+    assert "kng-printed" not in plain.labels
+    assert "kng-printed" in steep.labels
+    assert steep.target() == pytest.approx([1.2815515655446004, -1.0])
+    found = [steep.measure(Task(2000, k), 3, ("non-private", "kng")).errors for k in range(10)]
+    assert max(errors["non-private"] for errors in found) < 0.5  # it is the right truth
+    tight = replace(steep, epsilon=Fraction(20))
+    close = [tight.measure(Task(2000, k), 3, ("non-private", "kng")).errors for k in range(10)]
+    assert [e["non-private"] for e in close] == [e["non-private"] for e in found]
+    assert sum(e["kng"] for e in close) < sum(e["kng"] for e in found)
+    own = Figure1(sizes=(1000,), truth=(1.0, 2.0, 3.0), epsilon=Fraction(4))
+    errors = own.measure(Task(1000, 0), 3).errors
+    assert set(errors) == set(figure1.METHODS)
+    assert errors["non-private"] < 0.3
+
+
+def test_the_zoom_is_the_note_in_the_source():
+    near = figure1.zoom()
+    assert (near.sizes[0], near.sizes[-1]) == (100, 5000)
+    assert set(near.labels) == set(figure1.DRAWN)
+    assert set(near.measure(Task(100, 0), 1).errors) == set(figure1.DRAWN)
+    # the same samples and draws as the figure's
+    whole = Figure1().measure(Task(100, 0), 1).errors
+    assert near.measure(Task(100, 0), 1).errors.items() <= whole.items()

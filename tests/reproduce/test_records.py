@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from kng.reproduce.algorithm1 import BLOCK, PUBLIC_BOUND, Sample
+from kng.reproduce.algorithm1 import BLOCK, Sample, Stream, public_bound
 from kng.reproduce.constants import LINEAR_TRUTH, QUANTILE_TRUTH
 
 
@@ -55,8 +55,27 @@ def test_moments_are_those_of_the_records():
     moments = sample.moments()
     np.testing.assert_allclose(moments.gram, X.T @ X, rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(moments.products, X.T @ y, rtol=1e-12)
-    np.testing.assert_allclose(moments.clipped, X.T @ np.clip(y, -PUBLIC_BOUND, PUBLIC_BOUND))
+    np.testing.assert_allclose(moments.clipped, X.T @ np.clip(y, -8, 8))
     assert moments.largest == np.abs(y).max()
+
+
+def test_the_public_bound_is_8_for_the_paper_and_follows_the_truth():
+    assert public_bound(LINEAR_TRUTH) == 8
+    assert public_bound((0.0, 10.0)) == 13
+
+
+def test_a_stream_is_the_same_source_in_blocks():
+    """Kernels do not mind how records are cut, and a stream adds no column of ones."""
+    from kng.core.bounds import bounds_of
+    from kng.core.encoding import encoding_of
+    from kng.data import open_regression
+    from kng.losses.kernels.moments import Moments
+
+    sample = Sample(QUANTILE_TRUTH, BLOCK + 50, (7,))
+    encoding = encoding_of(bounds_of(([-1, -9], [1, 9])), granularity=None, missing=None, bits=16)
+    X, y = sample.records()
+    whole = open_regression(X[:, 1:], y, encoding)
+    assert Stream(sample, encoding).reduce(Moments()) == whole.reduce(Moments())
 
 
 def test_memory_does_not_grow_with_n():

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kng.cli.curve_tables import show_averages, show_needs, show_versus
 from kng.cli.pace import Pace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kng.reproduce.experiment import Experiment, Measured, Task
+    from kng.reproduce.figure1 import Figure1
+    from kng.reproduce.figure2 import Figure2
     from kng.reproduce.run import Run
+    from kng.reproduce.settings import Settings
     from kng.reproduce.summary import Row, Slope
 
     Found = dict[Task, Measured]
@@ -32,11 +36,14 @@ def reproduce() -> None:
 
     Works on simulated records only; nothing is released and nothing is charged. Tables are CSV.
     Figures need matplotlib: pip install 'kng[reproduce]'.
+
+    Own settings (--n, --replicates, --epsilon, --tau, --dim, --truth) write files of their own,
+    whose names say what was set.
     """
 
 
 def _options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add what all four have in common."""
+    """Add what all four have in common; those that make no sense somewhere are refused there."""
     for option in (
         click.option("--seed", default=str(_SEED), show_default=True, help="Repeats a table."),
         click.option("--out", default="reproduction", show_default=True, help="Folder for files."),
@@ -44,6 +51,14 @@ def _options(function: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--quick", is_flag=True, help="Fewer and smaller samples, in files of their own."
         ),
+        click.option(
+            "--truth", metavar="LIST", help="Own coefficients, the intercept first: 0,-1,0.5."
+        ),
+        click.option("--epsilon", metavar="NUMBER", help="Own epsilon; the paper's is 1."),
+        click.option("--dim", metavar="COUNT", help="Own number of coefficients; 12 and 2."),
+        click.option("--tau", metavar="NUMBER", help="Own quantile, for figure2; 1/2."),
+        click.option("--replicates", metavar="COUNT", help="Own number of samples at each n."),
+        click.option("--n", metavar="COUNT", multiple=True, help="Own sample size; repeat it."),
     ):
         function = option(function)
     return function
@@ -52,27 +67,33 @@ def _options(function: Callable[..., None]) -> Callable[..., None]:
 @reproduce.command()
 @_options
 def figure1(**options: Any) -> None:
-    """Linear regression, n = 100 to 10,000,000 (Section 4.3)."""
-    from kng.reproduce.figure1 import METHODS, Figure1
+    """Linear regression, n = 100 to 10,000,000 (Section 4.3); and n = 100 to 5,000 closer."""
+    from kng.reproduce import figure1 as paper
+    from kng.reproduce.picture import curves, require_matplotlib
 
-    experiment = Figure1()
-    if options["quick"]:
-        experiment = Figure1(
-            sizes=(10**2, 10**3, 10**4, 10**5), replicates=20, name="figure1-quick"
-        )
-    _figure(experiment, METHODS, "Figure 1: linear regression, d = 12, ε = 1", options)
+    settings = _settings(options)
+    experiment = settings.figure1()
+    require_matplotlib()
+    title = _owned(experiment.title, settings)
+    rows, stem = _figure(experiment, title, options)
+    _wrote(*curves(rows, experiment.labels, stem, title))
+    if not settings.own:
+        zoom = paper.quick_zoom if options["quick"] else paper.zoom
+        _closer(zoom(), options)
 
 
 @reproduce.command()
 @_options
 def figure2(**options: Any) -> None:
     """Median regression, n = 10 to 100,000 (Section 4.5.1)."""
-    from kng.reproduce.figure2 import METHODS, Figure2
+    from kng.reproduce.picture import curves, require_matplotlib
 
-    experiment = Figure2()
-    if options["quick"]:
-        experiment = Figure2(sizes=(10, 10**2, 10**3, 10**4), replicates=20, name="figure2-quick")
-    _figure(experiment, METHODS, "Figure 2: median regression, d = 2, ε = 1", options)
+    settings = _settings(options)
+    experiment = settings.figure2()
+    require_matplotlib()
+    title = _owned(experiment.title, settings)
+    rows, stem = _figure(experiment, title, options)
+    _wrote(*curves(rows, experiment.labels, stem, title))
 
 
 @reproduce.command()
@@ -82,18 +103,18 @@ def theorem(**options: Any) -> None:
     from kng.reproduce.experiment import Task
     from kng.reproduce.picture import limit_panels, require_matplotlib
     from kng.reproduce.summary import last_slopes, table
-    from kng.reproduce.theorem import LEVELS, METHODS, Theorem, floor
+    from kng.reproduce.theorem import LEVELS, METHODS, floor
 
+    settings = _settings(options)
+    experiment = settings.theorem()
     require_matplotlib()
-    experiment = Theorem()
-    if options["quick"]:
-        experiment = Theorem(sizes=(10**3, 10**4, 10**5), replicates=2, name="theorem-quick")
     run = _run(experiment, options)
     found = _follow(run, _jobs(options["jobs"]))
     rows = table(experiment.name, found)
     slopes = last_slopes(rows)
     _write(run.folder, experiment.name, rows, slopes)
-    _show_table("Distances to the limit, and sizes of the noise", rows, slopes, METHODS)
+    heading = _owned("Distances to the limit, and sizes of the noise", settings)
+    show_averages(heading, rows, slopes, METHODS)
     radii = {
         n: [found[Task(n, 0)].facts[f"{level:.2f}"] for level in LEVELS] for n in experiment.sizes
     }
@@ -109,6 +130,7 @@ def errata(**options: Any) -> None:
     from kng.reproduce.erratum import markdown, told
     from kng.reproduce.summary import write_csv
 
+    _settings(options).refuse_all("errata")
     folder, seed = _folder(options["out"]), _whole("--seed", options["seed"], 0)
     _jobs(options["jobs"])  # all of it is done in seconds, in one process
     found = []
@@ -134,32 +156,74 @@ def errata(**options: Any) -> None:
 
 
 def _figure(
-    experiment: Experiment, labels: dict[str, str], title: str, options: dict[str, Any]
-) -> None:
-    """Run, tabulate, draw."""
-    from kng.reproduce.picture import curves, require_matplotlib
-    from kng.reproduce.summary import fact, last_slopes, table
+    experiment: Figure1 | Figure2, title: str, options: dict[str, Any]
+) -> tuple[list[Row], Path]:
+    """Run and tabulate; return the rows, and where the picture goes."""
+    from kng.reproduce.sample_sizes import Need, needs
+    from kng.reproduce.summary import fact, last_slopes, table, write_csv
 
-    require_matplotlib()
     run = _run(experiment, options)
     found = _follow(run, _jobs(options["jobs"]))
-    rows, scale = table(experiment.name, found), fact("R", found)
+    labels, name = experiment.labels, experiment.name
+    rows, scale = table(name, found), fact("R", found)
     slopes = last_slopes([*rows, *scale])
-    _write(run.folder, experiment.name, rows, slopes)
-    _show_table(
-        "Average distance to the truth",
+    _write(run.folder, name, rows, slopes)
+    show_averages(
+        f"{title}\nAverage distance to the truth",
         [*rows, *scale],
         slopes,
         {**labels, "R": "R = max |Y|"},
     )
-    _wrote(*curves(rows, labels, run.folder / experiment.name, title))
+    ours = "kng-derived" if "kng-derived" in labels else "kng"
+    exact = tuple(method for method in labels if "chain" not in method)
+    sizes = needs(found, ("non-private", ours), exact) if slopes else []
+    write_csv(run.folder / f"{name}.sizes.csv", sizes, Need)
+    show_needs(sizes, labels)
+    _wrote(run.folder / f"{name}.sizes.csv")
+    return rows, run.folder / name
+
+
+def _closer(experiment: Figure1, options: dict[str, Any]) -> None:
+    """Run and draw the small sizes, and tell whom KNG beats there, with either constant."""
+    from kng.reproduce.picture import close_up
+    from kng.reproduce.summary import last_slopes, table, write_csv
+    from kng.reproduce.versus import versus
+
+    run = _run(experiment, options)
+    found = _follow(run, _jobs(options["jobs"]))
+    rows, name, title = table(experiment.name, found), experiment.name, experiment.title
+    _write(run.folder, name, rows, last_slopes(rows))
+    show_averages(f"\n{title}, closer", rows, [], experiment.labels)
+    beaten = [
+        row
+        for over in ("objective-perturbation", "exponential")
+        for row in versus(found, ("kng-printed", "kng-derived"), over)
+    ]
+    write_csv(run.folder / f"{name}.versus.csv", beaten)
+    for over in dict.fromkeys(row.over for row in beaten):
+        show_versus([row for row in beaten if row.over == over], experiment.labels)
+    _wrote(run.folder / f"{name}.versus.csv")
+    _wrote(*close_up(rows, experiment.labels, run.folder / name, f"{title}, closer"))
+
+
+def _owned(title: str, settings: Settings) -> str:
+    return f"{title} (own settings: {settings.told()})" if settings.own else title
+
+
+def _settings(options: dict[str, Any]) -> Settings:
+    """Return what was said about the experiment."""
+    from kng.reproduce.settings import Settings
+
+    words = ("n", "replicates", "tau", "dim", "epsilon", "truth")
+    pace = "quick" if options["quick"] else "full"
+    return Settings(**{word: options[word] for word in words}, pace=pace)
 
 
 def _write(folder: Path, name: str, rows: list[Row], slopes: list[Slope]) -> None:
-    from kng.reproduce.summary import write_csv
+    from kng.reproduce.summary import Slope, write_csv
 
     write_csv(folder / f"{name}.csv", rows)
-    write_csv(folder / f"{name}.slopes.csv", slopes)
+    write_csv(folder / f"{name}.slopes.csv", slopes, Slope)
     _wrote(folder / f"{name}.csv", folder / f"{name}.slopes.csv")
 
 
@@ -271,19 +335,6 @@ def _lines(label: str, pace: Pace) -> Callable[[float], None]:
             click.echo(f"{label}: {pace.share:.0%} done{left and ', '}{left}", err=True)
 
     return forward
-
-
-def _show_table(title: str, rows: list[Row], slopes: list[Slope], labels: dict[str, str]) -> None:
-    """Print averages and slopes for people."""
-    sizes = sorted({row.n for row in rows})
-    wide = max(map(len, labels.values())) + 2
-    click.echo(f"{title}; slope over the last decade of n, with its standard error")
-    click.echo(f"{'n':<{wide}}{''.join(f'{n:>11,}' for n in sizes)}{'slope':>9}")
-    point = {(row.method, row.n): f"{row.mean_error:.4g}" for row in rows}
-    fall = {slope.method: f"{slope.slope:>9.3f} ±{slope.se:.3f}" for slope in slopes}
-    for method, label in labels.items():
-        cells = "".join(f"{point.get((method, n), ''):>11}" for n in sizes)
-        click.echo(f"{label:<{wide}}{cells}{fall[method]}")
 
 
 def _wrote(*paths: Path) -> None:

@@ -11,15 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
 from kng.core.bits import simulator
+from kng.core.encoding import Encoding
 from kng.core.quadratic import Matrix, Vector
+from kng.core.records import Kernel, Rows, Selection, State
+from kng.data import open_regression
 
 BLOCK = 2**15
-# Public bounds on |Y| for the methods that may not look at R: |X theta*| <= 5.55, errors 2.45.
-PUBLIC_BOUND = 8.0
+# The part of an error that public bounds on |Y| leave room for, beside |X theta*|.
+_ERROR = 2.45
+
+
+def public_bound(truth: tuple[float, ...]) -> float:
+    """Return public bounds on |Y| for methods that may not look at R: 8 for the paper's theta*.
+
+    |X theta*| <= ||theta*||_1 = 5.55 there, and 2.45 for the error.
+    """
+    return float(ceil(sum(map(abs, truth)) + _ERROR))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +73,32 @@ class Sample:
 
     def moments(self) -> SampleMoments:
         """Read the records once."""
-        d = len(self.truth)
+        d, bound = len(self.truth), public_bound(self.truth)
         gram, products, clipped, largest = np.zeros((d, d)), np.zeros(d), np.zeros(d), 0.0
         for X, y in self.blocks():
             gram += X.T @ X
             products += y @ X
-            clipped += np.clip(y, -PUBLIC_BOUND, PUBLIC_BOUND) @ X
+            clipped += np.clip(y, -bound, bound) @ X
             largest = max(largest, float(np.abs(y).max()))
         return SampleMoments(self.n, gram, products, clipped, largest)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The records as the library reads them, made again for every pass; it adds the intercept."""
+
+    sample: Sample
+    encoding: Encoding
+
+    def reduce(self, kernel: Kernel[State]) -> State:
+        """Run a kernel over all records, block by block."""
+        state = kernel.zero()
+        for X, y in self.sample.blocks():
+            block = open_regression(X[:, 1:], y, self.encoding)
+            state = kernel.merge(state, block.reduce(kernel))
+        return state
+
+    def collect(self, selection: Selection, limit: int) -> Rows:
+        """Bring home the selected rows; for samples that fit into memory."""
+        X, y = self.sample.records()
+        return open_regression(X[:, 1:], y, self.encoding).collect(selection, limit)

@@ -13,11 +13,20 @@ C_X = Fraction(1)
 TAU = Fraction(1, 2)
 REPLICATES = 100
 
-# Section 4.3: theta* = (0, -1, -1 + 2/11, ..., 1 - 2/11), and Section 4.5.1.
-LINEAR_TRUTH = (0.0, *(-1 + 2 * j / 11 for j in range(11)))
-QUANTILE_TRUTH = (0.0, -1.0)
+
+def truth(dim: int) -> tuple[float, ...]:
+    """Return theta* = (0, -1, -1 + 2/(d-1), ..., 1 - 2/(d-1)), the paper's for d = 12 and d = 2."""
+    return (0.0, *(-1 + 2 * j / (dim - 1) for j in range(dim - 1)))
+
+
+# Sections 4.3 and 4.5.1.
+LINEAR_TRUTH = truth(12)
+QUANTILE_TRUTH = truth(2)
 LINEAR_SIZES = tuple(10**k for k in range(2, 8))
 QUANTILE_SIZES = tuple(10**k for k in range(1, 6))
+# "A third plot where we zoom in 100 to 5000 or so because we beat Obj Pert there": a note to
+# figure 1 in the source of the paper.
+ZOOM_SIZES = (100, 200, 500, 1000, 2000, 5000)
 LINEAR_STEPS = 10_000
 QUANTILE_STEPS = 1_000
 

@@ -13,6 +13,7 @@ from kng.reproduce.claim_errata import (
     chain_law,
     excluded_truth,
     figure_reference,
+    foreign_symbols,
     improper_density,
     integrability,
     lattice_derivative,
@@ -23,6 +24,8 @@ from kng.reproduce.claim_errata import (
     utility_jacobian,
 )
 from kng.reproduce.erratum import Erratum
+from kng.reproduce.limit_errata import utility_kink, utility_measure
+from kng.reproduce.objective_errata import objective_condition, objective_domain
 from kng.reproduce.privacy_errata import (
     exponential_baseline,
     geometric_median,
@@ -50,8 +53,12 @@ def errata(seed: int) -> Iterator[Callable[[], Erratum]]:
     yield mean_without_the_half
     yield objective_boundary
     yield objective_rank
+    yield objective_condition
+    yield objective_domain
     yield integrability
+    yield utility_kink
     yield utility_bound
+    yield utility_measure
     yield utility_jacobian
     yield exponential_baseline
     yield geometric_median
@@ -60,3 +67,4 @@ def errata(seed: int) -> Iterator[Callable[[], Erratum]]:
     yield lattice_derivative
     yield unit_ball
     yield figure_reference
+    yield lambda: foreign_symbols(seed)

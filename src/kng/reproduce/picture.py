@@ -7,8 +7,8 @@ date, no random names inside.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from math import log10
+from dataclasses import dataclass, replace
+from math import log, log10
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +55,11 @@ STYLES = {
     "distance-linear": Style(_BLUE, "-", "o"),
     "distance-quantile": Style(_VERMILION, _LONG, "s"),
     "distance-quantile-vanishing": Style(_GREEN, _DASHDOT, "^"),
+    "distance-kink": Style(_PURPLE, _DASHED, "D"),
     "noise-kng": Style(_BLUE, "-", "o"),
     "noise-exponential": Style(_VERMILION, _LONG, "s"),
     "noise-quantile": Style(_GREEN, _DASHDOT, "^"),
+    "noise-geometric": Style(_ORANGE, _DASHED, "D"),
     "ours-default": Style(_GREY, _DOTTED, "+"),
     "ours-objective": Style(_PURPLE, _TWO_DOTS, "*"),
     "ours-huber": Style(_GREEN, "-", "P"),
@@ -69,13 +71,35 @@ def curves(rows: list[Row], labels: Mapping[str, str], stem: Path, title: str) -
     figure = canvas(8.0, 7.2)
     axes = figure.add_subplot()
     plot(axes, rows, labels)
-    axes.set_xlabel("log₁₀ n (markers of chains at one n stand side by side)")
+    axes.set_xlabel("n, on a logarithmic scale (markers of chains at one n stand side by side)")
     axes.set_ylabel("log₁₀ average distance to θ*")
     axes.set_title(title, fontsize=11)
     axes.legend(loc="upper right", fontsize=8, frameon=False, handlelength=4)
     # Room for the legend in the corner where the paper has it; ours-default starts above it.
     top = max(row.log10_mean_error for row in rows if row.method != "ours-default")
     axes.set_ylim(top=top + 0.9)
+    return save(figure, stem)
+
+
+def close_up(rows: list[Row], labels: Mapping[str, str], stem: Path, title: str) -> list[Path]:
+    """Draw mean errors at small n, on a plain scale: the curves lie within a factor of two."""
+    figure = canvas(8.0, 5.4)
+    axes = figure.add_subplot()
+    for method, label in labels.items():
+        points, style = [row for row in rows if row.method == method], STYLES[method]
+        axes.errorbar(
+            [log10(row.n) for row in points],
+            [row.mean_error for row in points],
+            yerr=[row.mean_error * row.log10_se * log(10) for row in points],
+            label=label,
+            **_look(style),
+        )
+    _mark_sizes(axes, rows)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("n, on a logarithmic scale")
+    axes.set_ylabel("average distance to θ*")
+    axes.set_title(title, fontsize=11)
+    axes.legend(loc="upper right", fontsize=8, frameon=False, handlelength=4)
     return save(figure, stem)
 
 
@@ -89,21 +113,27 @@ def limit_panels(
     """Draw Theorem 3.2: distances to the limit, the law of the radius, sizes of the noise."""
     from scipy.special import gammainc
 
-    figure = canvas(13.5, 4.6)
-    distance, law, noise = figure.subplots(1, 3)
+    figure = canvas(11.0, 9.6)
+    (distance, law), (noise, scaled) = figure.subplots(2, 2)
     plot(distance, rows, {m: t for m, t in labels.items() if m.startswith("distance")})
     distance.axhline(
         log10(floor), color=_GREY, linestyle=_DOTTED, label="Kolmogorov, draws of the limit itself"
     )
     distance.set_title("distance to the K-norm limit", fontsize=11)
     distance.set_ylabel("log₁₀ distance")
-    plot(noise, rows, {m: t for m, t in labels.items() if m.startswith("noise")})
+    sized = {m: t for m, t in labels.items() if m.startswith("noise")}
+    plot(noise, rows, sized)
     noise.set_title("size of the noise, ‖θ~ - θ^‖", fontsize=11)
-    noise.set_ylabel("log₁₀ mean size, in units of R")
+    noise.set_ylabel("log₁₀ mean size; of regressions in units of R")
+    plot(scaled, [_times_n(row) for row in rows], sized)
+    scaled.set_title("n times the size of the noise", fontsize=11)
+    scaled.set_ylabel("log₁₀ of n times the mean size")
+    for axes, corner in ((distance, "lower left"), (noise, "lower left"), (scaled, "upper left")):
+        axes.set_xlabel("n, on a logarithmic scale")
+        axes.legend(loc=corner, fontsize=8, frameon=False, handlelength=4)
     for axes in (distance, noise):
-        axes.set_xlabel("log₁₀ n")
-        axes.legend(loc="lower left", fontsize=8, frameon=False, handlelength=4)
-        axes.set_ylim(bottom=axes.get_ylim()[0] - 0.6)  # room for the legend
+        axes.set_ylim(bottom=axes.get_ylim()[0] - 0.9)  # room for the legend
+    scaled.set_ylim(top=scaled.get_ylim()[1] + 0.7)
     looks = zip((_ORANGE, _SKY, _GREEN, _VERMILION, _PURPLE), "sv^ox", strict=True)
     for (n, quantiles), (color, marker) in zip(radii.items(), looks, strict=False):
         levels = [(k + 1) / (len(quantiles) + 1) for k in range(len(quantiles))]
@@ -131,22 +161,47 @@ def plot(axes: Any, rows: list[Row], labels: Mapping[str, str]) -> None:
     chains = [method for method in labels if STYLES[method].line == "none"]
     for method, label in labels.items():
         points = [row for row in rows if row.method == method]
-        style = STYLES[method]
         axes.errorbar(
             [log10(row.n) + _aside(method, chains) for row in points],
             [row.log10_mean_error for row in points],
             yerr=[row.log10_se for row in points],
-            color=style.color,
-            linestyle=style.line,
-            linewidth=style.width,
-            marker=style.marker,
-            markersize=5.5,
-            markerfacecolor="none",
-            elinewidth=0.8,
             label=label,
+            **_look(STYLES[method]),
         )
-    axes.set_xticks(sorted({log10(row.n) for row in rows}))
+    _mark_sizes(axes, rows)
+
+
+def _look(style: Style) -> dict[str, Any]:
+    return {
+        "color": style.color,
+        "linestyle": style.line,
+        "linewidth": style.width,
+        "marker": style.marker,
+        "markersize": 5.5,
+        "markerfacecolor": "none",
+        "elinewidth": 0.8,
+    }
+
+
+def _mark_sizes(axes: Any, rows: list[Row]) -> None:
+    """Mark every n by itself, powers of ten as such where they are many digits long."""
+    sizes = sorted({row.n for row in rows})
+    axes.set_xticks([log10(n) for n in sizes], [_shown(n) for n in sizes])
     axes.grid(True, linewidth=0.3)
+
+
+def _shown(n: int) -> str:
+    power = len(str(n)) - 1
+    return f"$10^{power}$" if n == 10**power and n > 1000 else f"{n:,}"
+
+
+def _times_n(row: Row) -> Row:
+    """Return the row for n times its mean."""
+    return replace(
+        row,
+        mean_error=row.n * row.mean_error,
+        log10_mean_error=log10(row.n) + row.log10_mean_error,
+    )
 
 
 def _aside(method: str, chains: list[str]) -> float:
@@ -175,7 +230,7 @@ def save(figure: Any, stem: Path) -> list[Path]:
     """Write PNG and SVG."""
     import matplotlib
 
-    paths = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
+    paths = [stem.parent / f"{stem.name}.{kind}" for kind in ("png", "svg")]
     with matplotlib.rc_context({"svg.hashsalt": stem.name, "svg.fonttype": "path"}):
         figure.savefig(paths[0], dpi=150, metadata={"Software": None})
         figure.savefig(paths[1], metadata={"Date": None})

@@ -12,7 +12,19 @@ import kng
 _LAYERS = ("core", "losses", "norms", "bases", "domains", "mechanisms", "samplers", "reproduce")
 _SHOWING = tuple(
     f"reproduce/{name}.py"
-    for name in ("picture", "summary", "errata", "erratum", "privacy_errata", "claim_errata")
+    for name in (
+        "picture",
+        "summary",
+        "sample_sizes",
+        "versus",
+        "errata",
+        "erratum",
+        "privacy_errata",
+        "claim_errata",
+        "limit_errata",
+        "objective_errata",
+        "settings",
+    )
 )
 
 

@@ -77,10 +77,13 @@ def _row(figure: str, method: str, n: int, values: list[float]) -> Row:
 
 
 def last_slopes(rows: list[Row]) -> list[Slope]:
-    """Return the slope of every curve between its two largest sizes."""
+    """Return the slope of every curve between its two largest sizes; none for a single point."""
     slopes = []
     for method in dict.fromkeys(row.method for row in rows):
-        *_, a, b = (row for row in rows if row.method == method)
+        points = [row for row in rows if row.method == method]
+        if len(points) < 2:
+            continue
+        a, b = points[-2:]
         decades = log10(b.n / a.n)
         change = (b.log10_mean_error - a.log10_mean_error) / decades
         error = sqrt(a.log10_se**2 + b.log10_se**2) / decades
@@ -88,9 +91,12 @@ def last_slopes(rows: list[Row]) -> list[Slope]:
     return slopes
 
 
-def write_csv(path: Path, rows: Sequence[Any]) -> None:
-    """Write rows with a heading; floats in full, so that reading gives the same numbers."""
-    names = [field.name for field in fields(rows[0])]
+def write_csv(path: Path, rows: Sequence[Any], kind: type | None = None) -> None:
+    """Write rows with a heading; floats in full, so that reading gives the same numbers.
+
+    ``kind`` is what rows are, where there may be none.
+    """
+    names = [field.name for field in fields(kind or rows[0])]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(names)

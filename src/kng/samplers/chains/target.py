@@ -9,8 +9,9 @@ from typing import cast
 
 import numpy as np
 
+from kng.core.boxes.covering import CoveredField, Covering
 from kng.core.capabilities import AffineField, RealNorm
-from kng.core.parts import Field, Point
+from kng.core.parts import Field, Point, Walled
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Assumption
 from kng.core.quadratic import Vector
@@ -53,12 +54,38 @@ class Cells:
         """The domain's own."""
         return np.array([float(k) for k in self.plan.domain.home()])
 
+    @property
+    def unit(self) -> Vector:
+        """How many cells make one unit of theta."""
+        return np.array([float(1 / h) for h in self.plan.grid.step])
+
+    def holds(self, theta: Vector) -> bool:
+        """Tell whether a place lies in one of the cells; `nearest` moves others to the border."""
+        return bool(((self.low <= theta) & (theta <= self.high)).all())
+
+    @cached_property
+    def cover(self) -> Covering | None:
+        """One box with all points, for fields that keep records in an order: scores are quick."""
+        plan, field = self.plan, self.field
+        if "covered" not in plan.offers or not isinstance(field, CoveredField):
+            return None
+        # Bounds on the exponent are not asked for, so any rate will do.
+        cover = field.covers(cast("Walled", plan.domain), plan.rate)[0]
+        cover.refine(1)
+        return cover
+
     def log_density(self, theta: Vector) -> float:
         """Return minus the exponent at the nearest point."""
         point = self.nearest(theta)
         if not self.plan.domain.contains(point):
             return -np.inf
-        return -float(self.plan.exponent(point, self.field.score(point)))
+        return -float(self.plan.exponent(point, self._score(point)))
+
+    def _score(self, point: Point) -> Fraction:
+        if self.cover is None:
+            return self.field.score(point)
+        offset = np.array(point) - np.array(self.cover.boxes.pilot)
+        return self.cover.scores(np.array([0]), offset[None, :]).exact(0, point)
 
     def nearest(self, theta: Vector) -> Point:
         """Return the lattice point whose cell this is."""
@@ -94,6 +121,15 @@ class Target:
         """The largest answers, or the corner of a bounded domain."""
         region, answers = self.plan.problem.domain.region(), self.plan.problem.answers
         return np.array([float(v) for v in region.high or answers.units(answers.last)])
+
+    @property
+    def unit(self) -> Vector:
+        """One: this is real space."""
+        return np.ones(len(self.low))
+
+    def holds(self, theta: Vector) -> bool:  # noqa: ARG002
+        """Tell that the density is known everywhere: it is 0 outside Theta."""
+        return True
 
     @property
     def home(self) -> Vector:
