@@ -12,6 +12,7 @@ from kng.core.errors import IncompatibleParts
 from kng.core.parts import Standing, described, standing_of
 from kng.core.plan import DensityPlan
 from kng.core.problem import Problem
+from kng.core.regions import Region
 from kng.core.shapes import RoundShape
 
 
@@ -56,6 +57,8 @@ class KNG:
                     "nobody has proved that what a record can change spans the space there. Use "
                     "LInf."
                 )
+            else:
+                _refuse_unfitted(problem, region)
         delta = Delta(problem.norm, unit, loss.body, loss.smallest)
         if domain.bounded and isinstance(problem.norm.shape, RoundShape):
             problem = problem.rounded(delta.over(region))
@@ -67,6 +70,16 @@ class KNG:
             steady = delta.over(region) if largest else delta.steady(region)
         ridge = _ridge(problem, epsilon)
         return DensityPlan(problem, epsilon, self.name, "gradient", delta, steady, ridge)
+
+
+def _refuse_unfitted(problem: Problem, region: Region) -> None:
+    """Fit the norm at both ends of a region: what it refuses there must not wait for a draw.
+
+    A loss may reach alike on both sides of a theta in the middle, and has an easier hull there.
+    """
+    for end in (region.low, region.high):
+        assert end is not None  # the domain is bounded
+        problem.fitted(problem.loss.body(Region.between(end, end)))
 
 
 def _ridge(problem: Problem, epsilon: Fraction) -> Fraction:

@@ -211,6 +211,8 @@ def _read(given: Any) -> tuple[Vector, ...]:
     found = tuple(tuple(exact(v, "directions of Hull") for v in row) for row in rows)
     if not found or not found[0] or len({len(row) for row in found}) != 1:
         raise SpecError("directions of Hull must be rows with one number per coordinate.")
+    if not all(map(any, found)):
+        raise SpecError("A direction of Hull is 0, along which nothing changes; leave it out.")
     if rank(found) < len(found[0]):
         raise SpecError(
             f"The directions of Hull span {rank(found)} of {len(found[0])} coordinates; add some."
