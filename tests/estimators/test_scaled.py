@@ -17,7 +17,7 @@ from kng.core.scale import RadiusGrid
 from kng.data import open_response
 from kng.domains import L1Ball
 from kng.estimators.fit import Fit
-from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
+from kng.estimators.scale_stages import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.fields.ranked_line import RankField
 from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.linear_encoding import encoded

@@ -24,7 +24,7 @@ from kng.core.scale import RadiusGrid
 from kng.domains import L1Ball
 from kng.estimators.files import fit_file
 from kng.estimators.fit import Fit
-from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
+from kng.estimators.scale_stages import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.linear_encoding import encoded
 from kng.losses.radius import Positions

@@ -24,7 +24,7 @@ from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.corridor import Finish
 from kng.domains import Whole
 from kng.estimators.assembly import Assembled, placed
-from kng.estimators.parts import norm_for
+from kng.estimators.part_options import norm_for
 from kng.estimators.posed import Posed
 from kng.estimators.public_facts import Kind, centre_of
 from kng.estimators.record_balls import HeldRecords

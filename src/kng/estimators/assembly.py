@@ -18,7 +18,7 @@ from kng.core.release import Fact, Release
 from kng.corridor import Answer, Finish, Stage, release
 from kng.data import open_source
 from kng.estimators.density import Density, density_of
-from kng.estimators.parts import loss_part, norm_for, norm_part
+from kng.estimators.part_options import loss_part, norm_for, norm_part
 from kng.estimators.planned import planned
 from kng.estimators.posed import Asked, Posed, posed
 from kng.estimators.public_facts import Columns, Kind, declared_width, resolved
@@ -251,7 +251,7 @@ class Assembled:
                 "A table has bounds."
             )
         from kng.data import open_regression
-        from kng.estimators.shapes import covariates_in, names_in, response_in
+        from kng.estimators.array_shapes import covariates_in, names_in, response_in
 
         X = covariates_in(data, declared_width(asked.bounds_X))
         names = names_in(X)

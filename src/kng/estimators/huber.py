@@ -18,7 +18,7 @@ from kng.core.release import Fact
 from kng.corridor import Answer, Stage, release
 from kng.domains import Box
 from kng.estimators.fit import Fit
-from kng.estimators.parts import norm_for
+from kng.estimators.part_options import norm_for
 from kng.estimators.planned import planned
 from kng.estimators.public_facts import (
     Columns,
@@ -34,7 +34,7 @@ from kng.estimators.public_facts import (
 )
 from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import Request, details
-from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
+from kng.estimators.scale_stages import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import (
     LEAST_BOUND,

@@ -14,7 +14,7 @@ from kng.core.problem import Problem
 from kng.core.regions import Theta
 from kng.domains import Whole
 from kng.estimators.fit import Fit
-from kng.estimators.parts import norm_for
+from kng.estimators.part_options import norm_for
 from kng.estimators.planned import planned
 from kng.estimators.public_facts import (
     Columns,
@@ -27,7 +27,7 @@ from kng.estimators.public_facts import (
 )
 from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import Request
-from kng.estimators.scaled import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
+from kng.estimators.scale_stages import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import encoded, linear_design
 from kng.losses.pointwise.squared import Squared

@@ -21,7 +21,7 @@ from kng.core.problem import Problem
 from kng.core.release import Fact
 from kng.corridor import Answer, Stage, release
 from kng.domains import Box, Uncrossed
-from kng.estimators.parts import norm_for
+from kng.estimators.part_options import norm_for
 from kng.estimators.planned import planned
 from kng.estimators.public_facts import (
     Columns,

@@ -26,6 +26,7 @@ from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
 from kng.data import covariates_of, open_regression, open_response
 from kng.domains import L1Ball
+from kng.estimators.array_shapes import covariates_in, names_in, response_in
 from kng.estimators.based import base_of, said
 from kng.estimators.fit import Fit
 from kng.estimators.public_facts import (
@@ -39,7 +40,6 @@ from kng.estimators.public_facts import (
     response_bounds,
 )
 from kng.estimators.request import Request, Way, details, request_of, way_of
-from kng.estimators.shapes import covariates_in, names_in, response_in
 from kng.estimators.unfitted import Unfitted
 
 
