@@ -77,7 +77,7 @@ def sample_sizes(name: str, reference: str) -> str:
 def _with_error(value: float, error: float) -> str:
     if isnan(value):
         return ""
-    digits = 0 if value >= 100 else 1 if value >= 10 else 2
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 3
     return f"{value:.{digits}f}" + ("" if isnan(error) else f" ± {error:.{digits}f}")
 
 
