@@ -110,12 +110,10 @@ class Metropolis:
 def _on_a_ball(plan: DensityPlan) -> bool:
     """Tell whether the compiled walks serve: real space, an l1 ball, a sup norm or a value."""
     domain = plan.problem.domain
-    # A base that does not say whether it is even is so if it has no finite mass.
-    even = getattr(domain.base, "even", not domain.base.finite)
     return (
         "space" in plan.offers
         and isinstance(domain, BallDomain)
-        and even
+        and domain.base.even
         and (plan.weighs == "value" or plan.problem.norm.shape == BoxShape())
         and plan.steady is not None
         and plan.ridge == 0
