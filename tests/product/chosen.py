@@ -40,5 +40,5 @@ _DENSITIES = [cell for cell in accepted_cells() if cell.mechanism in ("kng", "ex
 # Densities on the lattice points of a bounded domain, and on the whole space.
 ON_LATTICES = chosen(cell for cell in _DENSITIES if cell.domain != "whole")
 # Those that are also asked with each base measure.
-BASED = ON_LATTICES if FULL else cover(ON_LATTICES[::3])
+BASED = ON_LATTICES if FULL else cover(ON_LATTICES[::8])
 ON_THE_WHOLE_SPACE = [cell for cell in _DENSITIES if cell.domain == "whole"]

@@ -278,11 +278,11 @@ def test_no_proposal_is_accepted_more_than_surely(data: Any, freedom: int) -> No
 )
 def test_every_split_has_the_same_law(case: Case) -> None:
     """Which coordinates are strong is a matter of speed, not of law."""
-    law = case.law(draws=10_000)
+    law = case.law(draws=5_000)
     for k in range(case.d + 1):
         for chosen in combinations(range(case.d), k):
             for proposals in splits(case, list(chosen)):
-                draws = accepted_from(proposals, 10_000, seed=12)
+                draws = accepted_from(proposals, 5_000, seed=12)
                 verdict(case.p_values(draws, law))
 
 
