@@ -343,7 +343,8 @@ def _around(row: LossRow) -> Known:
         for i, ((a, b), p) in enumerate(sides):
             for (c, d), q in sides[:i]:
                 det = a * d - b * c
-                found.append(((p * d - b * q) / det, (a * q - p * c) / det))
+                if det != 0:  # sides that face each other do not meet
+                    found.append(((p * d - b * q) / det, (a * q - p * c) / det))
         found = [point for point in found if _beneath(row, point)]
     columns = list(zip(*found, strict=True))
     longest = max(_sum(point) for point in found)
