@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test product check bench accuracy catalogue freeze clean
+.PHONY: demo test thorough product check bench accuracy catalogue freeze clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kng demo
@@ -14,6 +14,10 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# All cases of every test; of the longest ones `make test` runs a part.
+thorough: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest --thorough -n $(WORKERS) --dist worksteal
 
 # Every loss, norm, domain, relation and mechanism together; `make test` runs a pairwise cover.
 product: $(VENV)/.installed-dev

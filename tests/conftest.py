@@ -1,9 +1,14 @@
 """Compiled functions are loaded once, so that parts can be tested without a release around them.
 
 Where there is no cache yet, they are compiled before any test runs, and by one process.
+
+Of a test marked `every(k)` one case in k runs, always the same ones; `--thorough` runs them all.
 """
 
 from __future__ import annotations
+
+from itertools import groupby
+from zlib import crc32
 
 import pytest
 
@@ -19,3 +24,23 @@ def pytest_configure(config: pytest.Config) -> None:
     load_products()
     load_planes()
     load_smooth()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--thorough", action="store_true", help="run all cases of every test")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out all but one case in k, spread over the axes by a checksum of their names."""
+    if config.getoption("--thorough"):
+        return
+    left_out: set[pytest.Item] = set()
+    for _, group in groupby(items, lambda item: item.nodeid.split("[")[0]):
+        cases = list(group)
+        marker = cases[0].get_closest_marker("every")
+        if marker is not None:
+            ranked = sorted(cases, key=lambda item: crc32(item.nodeid.encode()))
+            left_out.update(ranked[-(-len(cases) // marker.args[0]) :])
+    if left_out:
+        config.hook.pytest_deselected(items=sorted(left_out, key=lambda item: item.nodeid))
+        items[:] = [item for item in items if item not in left_out]

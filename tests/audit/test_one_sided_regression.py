@@ -51,6 +51,7 @@ def verdict(name: str, box: str, relation: str = REPLACE) -> Verdict:
     return audit(model, records_of(model), points(model) // 2 + 1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("box", BOXES)
 @pytest.mark.parametrize("name", MODELS)

@@ -31,6 +31,7 @@ from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
 from kng.samplers.chains.target import Target
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_no_tiny_dataset_exceeds_epsilon(name: str) -> None:
     model = MODELS[name]

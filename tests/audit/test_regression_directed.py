@@ -62,6 +62,7 @@ def search(name: str, enough: float) -> list[Verdict]:
     return found
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", FLOORS)
 def test_directed_search_stays_within_epsilon(name: str) -> None:
     found = search(name, FLOORS[name])

@@ -140,6 +140,7 @@ def test_the_region_holds_the_domain(name, d):
             assert sum(map(abs, theta)) <= region.length
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("d", DIMS)
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize("name", BOUNDED)

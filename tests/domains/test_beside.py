@@ -88,6 +88,7 @@ def attack(points: Any, seed: int, rows: int) -> tuple[Any, Any]:
     return low, low + sides
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize("name", DOMAINS)

@@ -189,6 +189,7 @@ def telling(case: Case) -> tuple[float, int, Any]:
     return max((apart(e, dataset), e, dataset) for e, dataset in product((4, 12, 32), datasets))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", DRAWN, ids=str)
 def test_draws_follow_the_law_and_not_one_that_is_20_percent_off(case):
     _, epsilon, dataset = telling(case)

@@ -59,6 +59,7 @@ def test_hard_designs_are_answered_without_a_word(way, relation, design, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("way", "epsilon"),
     # One record or two, weighed at 10 000 by the loss itself, take branch and bound minutes.

@@ -50,6 +50,7 @@ def mean_error(name: str, n: int) -> float:
     return float(np.mean(errors))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("name", "n"), PROMISED)
 def test_the_mean_error_is_what_is_promised(name, n):
     assert mean_error(name, n) <= PROMISED[name, n]

@@ -70,6 +70,7 @@ def test_the_stages_cost_epsilon_together(name: str, unit: str, intercept: bool)
     assert all(share > 0 for share in spent)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("unit", ["public", "people", "private"])
 @pytest.mark.parametrize(

@@ -70,6 +70,7 @@ def case(kind: str, mechanism: str):
     return Located(function, records.shape[1]), records, located(mechanism, records)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("mechanism", ["kng", "exponential"])
 @pytest.mark.parametrize("kind", ["line", "plane", "linear"])

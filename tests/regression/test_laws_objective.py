@@ -106,6 +106,7 @@ OBJECTIVE = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", OBJECTIVE)
 def test_objective_perturbation_of_least_squares(name: str) -> None:
     d, n, radius, norm, epsilon, share, relation, intercept = OBJECTIVE[name]
@@ -190,6 +191,7 @@ HUBER = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", HUBER)
 def test_objective_perturbation_of_huber(name: str) -> None:
     d, n, radius, norm, epsilon, share, relation = HUBER[name]

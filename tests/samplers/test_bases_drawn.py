@@ -109,6 +109,7 @@ CASES = [
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("loss", "name", "d"), CASES)
 def test_the_law_is_the_score_times_the_base(loss, name, d):
     plan = planned(loss, base_of(name, d), d)

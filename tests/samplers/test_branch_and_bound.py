@@ -149,6 +149,7 @@ def test_the_small_box_decides_records():
     assert set(np.sign(records.residual[decided])) == {1.0, -1.0}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", CASES)
 def test_the_law_is_the_stated_one(case):
     plan = plan_of(**CASES[case])
@@ -377,6 +378,6 @@ def test_the_chain_finds_the_same_law(mechanism):
     )
     smooth = plan_of(2, 2**20, epsilon=4, mechanism=mechanism)
     field, bits = field_of(smooth, X, y), SeededBits(2)
-    found = np.array([HitAndRun().draw(smooth, field, bits) for _ in range(60)]) / 2**20
-    assert np.all(np.abs(found.mean(axis=0) - mean) < 5 * spread / np.sqrt(60))
+    found = np.array([HitAndRun().draw(smooth, field, bits) for _ in range(30)]) / 2**20
+    assert np.all(np.abs(found.mean(axis=0) - mean) < 5 * spread / np.sqrt(30))
     assert plan.domain.dim == 2

@@ -59,6 +59,7 @@ def drawn(proposals: Any, seed: int) -> Array:
 # --- envelopes, at points of the ball and not only where proposals fall --------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("block", range(8))
 def test_no_envelope_is_exceeded_anywhere_in_the_ball(mechanism, block):
@@ -275,6 +276,7 @@ def log_normaliser(proposals: Any) -> tuple[float, float]:
     return float(proposals.log_envelope + np.log(mean)), spread / mean / 2**7.5
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("name", [*TIED, "d = 2", "d = 3", "d = 5", "room", "one column twice"])
 def test_every_proposal_has_the_same_normaliser(mechanism, name):
@@ -346,6 +348,7 @@ KINDS = (
 RADII = ["1/1000000000", "1/10000", "1/50", "1/4", "1/2", "51/100", "1", "101/100", "6/5", "3"]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("radius", RADII)

@@ -96,6 +96,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", CASES)
 def test_the_law_is_the_stated_one(case):
     plan = plan_of(**CASES[case])

@@ -98,6 +98,7 @@ CASES = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", CASES)
 def test_a_draw_takes_few_boxes(case, monkeypatch):
     (X, y, bounds_X, bounds_y), tau, most = CASES[case]

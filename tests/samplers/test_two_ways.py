@@ -33,6 +33,7 @@ def least(left: np.ndarray, right: np.ndarray) -> float:
     return min(float(ks_2samp(left @ turn, right @ turn).pvalue) for turn in turns)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("ball", BALLS)
 @pytest.mark.parametrize(("way", "own"), [("kng", "affine"), ("exponential", "gaussian")])
 def test_both_ways_have_one_law(way: str, own: str, ball: str) -> None:
