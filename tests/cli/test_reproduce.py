@@ -304,9 +304,7 @@ def test_a_quick_figure_on_a_terminal_shows_the_time_left(tmp_path):
     assert "figure2-quick-n10_100-replicates6  [" in text
     assert "100%" in text
     assert re.search(r"about \d+ (seconds|minutes?) left", text)
-    quick = figure2.Figure2(
-        sizes=(10, 100), replicates=6, name="figure2-quick-n10_100-replicates6"
-    )
+    quick = figure2.Figure2(sizes=(10, 100), replicates=6, name="figure2-quick-n10_100-replicates6")
     assert Run(quick, 190509436, tmp_path).finished()
     assert not list(tmp_path.glob("figure2.*"))  # a full run's files would be left alone
 
