@@ -185,7 +185,8 @@ class Cell:
         length = self.length(theta)
         scores = [plain.score(theta, x) for x in dataset]
         total = [sum(column, F(0)) for column in zip(*scores, strict=True)] or [F(0)] * self.row.dim
-        here = 0 if based else sum(x == theta for x in dataset)
+        # Beside a base, and on a ball that is not between planes, records at theta count 0.
+        here = 0 if based or self.domain == "round ball" else sum(x == theta for x in dataset)
         if self.row.subgradients and self.norm == "l2" and self.row.dim > 1:
             return max(length(total) - here, F(0))
         if self.row.ranks and length((F(1),)) == 1 and self.domain != "uncrossed":

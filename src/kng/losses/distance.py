@@ -43,7 +43,8 @@ class Distance:
     units all columns have the same step.
 
     In the l2 norm the score is the distance of 0 to the sum of all subgradients: at theta = x they
-    are the whole unit ball.
+    are the whole unit ball. Beside a base measure other than uniform, and on a round ball, records
+    at theta count 0 instead; both laws are private with the same Delta.
 
     Paper    Section 4.4, with a score at every lattice point; docs/paper-map.md.
     Privacy  Scores lie in the unit ball, whatever the records and theta are.
