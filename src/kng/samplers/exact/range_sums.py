@@ -25,10 +25,10 @@ def range_sums(numbers: Array, first: Whole, end: Whole) -> Array:
         pairs, sums = padded.reshape(-1, 2, 1 << k), table[k].reshape(-1, 2, 1 << k)
         np.cumsum(pairs[:, 1], axis=1, out=sums[:, 1])
         sums[:, 0] = np.cumsum(pairs[:, 0, ::-1], axis=1)[:, ::-1]
-    last = end - 1
-    apart = first ^ np.maximum(last, 0)
+    # An empty range stands at 0 for a while: its ends may lie beyond the numbers.
+    some = end > first
+    start, last = np.where(some, first, 0), np.where(some, end - 1, 0)
     # frexp gives the number of bits; whole numbers below 2**53 are exact.
-    level = np.maximum(np.frexp(apart.astype(np.float64))[1] - 1, 0)
-    start = np.minimum(first, len(padded) - 1)
-    both = table[level, start] + np.where(last > first, table[level, np.maximum(last, 0)], 0.0)
-    return np.where(last >= first, both, 0.0)
+    level = np.maximum(np.frexp((start ^ last).astype(np.float64))[1] - 1, 0)
+    both = table[level, start] + np.where(last > start, table[level, last], 0.0)
+    return np.where(some, both, 0.0)
