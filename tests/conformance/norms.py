@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from kng.core.parts import Norm
-from kng.norms import L1, L2, CoordinateSup, InterceptSup, LInf, Polytope, Variation, WeightedSup
+from kng.norms import L1, L2, CoordinateSup, InterceptSup, LInf, Polytope, WeightedSup
 
 DIMS = (1, 2, 3)
 # Norms whose values are rounded up; those of all others are exact.
@@ -36,7 +36,6 @@ def norms(dim: int) -> dict[str, Norm]:
         "hexagon": Polytope(facets=_hexagon(dim)),
         "partial sums": Polytope(facets=_partial_sums(dim)),
         "random facets": Polytope(facets=_random(dim, 7)),
-        "variation": Variation(),
         "random vertices": Polytope(vertices=_opposites(_random(dim, 11))),
     }
 

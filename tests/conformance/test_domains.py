@@ -20,7 +20,6 @@ from kng.domains import (
     L1Ball,
     L2Ball,
     LatticeBox,
-    Ordered,
     Polytope,
     Simplex,
     Uncrossed,
@@ -57,7 +56,6 @@ def polytope(d: int) -> Polytope:
 
 BOUNDED = {
     "box": lambda d: Box(-1, F(3, 2), d),
-    "ordered": lambda d: Ordered(-1, F(3, 2), d),
     "box by coordinate": lambda d: Box([-2, "0.1", -1][:d], [F(1, 3), 1.5, 0][:d]),
     "ball": lambda d: L1Ball(2, d),
     "ball of an odd radius": lambda d: L1Ball("13/7", d),
