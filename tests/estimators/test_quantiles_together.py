@@ -35,8 +35,8 @@ def test_nine_deciles_are_off_by_few_records():
     assert together < 7 < 14 < apart
 
 
-def test_epsilon_is_spent_once_by_one_draw(tmp_path):
-    ledger = kng.Ledger.create(tmp_path / "budget.ledger", epsilon=1)
+def test_epsilon_is_spent_once_by_one_draw(books):
+    ledger = kng.Ledger(books / "deciles.ledger", cap=1)
     release = kng.quantile(NORMAL, DECILES, ledger=ledger, **LINE)
     assert (release.epsilon, ledger.spent) == (1, 1)
     assert (release.guarantee, release.sampler) == ("exact", "together")
@@ -76,6 +76,8 @@ def test_one_by_one_each_has_a_share(options):
     assert "epsilon per quantile" in release.details
     assert release.epsilon == 1
     assert release.sampler != "together"
+    if "sampler" in options:
+        return
     with pytest.raises(kng.KngError, match="together"):
         kng.quantile(NORMAL[:50], **{**asked, "sampler": "together"}, **LINE)
 

@@ -217,7 +217,7 @@ def test_a_wrong_law_is_told_from_the_right_one(fault):
 
 
 def test_draws_have_the_law_and_not_one_whose_rate_is_off_by_a_fifth():
-    taus, last, data, draws = (F(1, 4), F(3, 4)), 5, [0, 1, 1, 3, 5, 5, 5], 5000
+    taus, last, data, draws = (F(1, 4), F(3, 4)), 5, [0, 1, 1, 3, 5, 5, 5], 4000
     plan, bits = plan_of(taus, last, len(data), 2), SeededBits(11)
     attempts = Attempts(plan, field_of(plan, data))
     found = [t for t in (attempts.one(bits) for _ in range(2 * draws)) if t is not None][:draws]

@@ -63,7 +63,9 @@ class Variation:
                 size = size + 2 * np.maximum(np.abs(a), np.abs(b))
             lost = size * (2.0**-51 * (low.shape[1] + 2))
             least, most = short / 2 - lost, np.maximum(*long) / 2 + lost
-        return outwards(np.maximum(np.nan_to_num(least), 0.0), most, 4)
+        # What has left float64 bounds nothing from below, and everything from above.
+        least = np.where(np.isfinite(least), np.maximum(least, 0.0), 0.0)
+        return outwards(least, np.where(np.isnan(most), np.inf, most), 4)
 
     def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
         """Return the largest norm between two corners, exactly."""
