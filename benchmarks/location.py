@@ -16,7 +16,7 @@ SIZES = (10**3, 10**5, 10**7)
 DECILES = [k / 10 for k in range(1, 10)]
 # Bars on ratios to NumPy; the mean's is for processors with AVX-512, elsewhere it is 4.
 BARS = {("median", 10**3): 40, ("median", 10**7): 0.75, ("mean", 10**7): 2}
-DECILES_BAR = 6
+DECILES_BAR = 10
 
 
 def main() -> int:

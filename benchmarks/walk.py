@@ -50,7 +50,7 @@ def fit(kind: str, **options: Any) -> Callable[[], object]:
 # default is three now: a median of the response, its spread, and the fit.
 CALLS = {
     "median": Call(lambda: kng.median(NUMBERS, **LINE), 15),
-    "quantile": Call(lambda: kng.quantile(NUMBERS, [0.25, 0.75], **LINE), 16),
+    "quantile": Call(lambda: kng.quantile(NUMBERS, [0.25, 0.75], **LINE), 22),
     "mean": Call(lambda: kng.mean(NUMBERS, **LINE), 27),
     "geometric_median": Call(lambda: kng.geometric_median(X, **PLACES), 36),
     "LinearRegression": Call(fit("LinearRegression"), 63),

@@ -319,6 +319,7 @@ def test_every_public_fact_is_shown():
         granularity=1,
         records_per_person=2,
         random_state=3,
+        sampler="order",
     )
     text = repr(release)
     for fact in (

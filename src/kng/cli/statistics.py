@@ -66,8 +66,8 @@ def mean(**options: Any) -> None:
 def quantile(q: tuple[str, ...], **options: Any) -> None:
     """Release one or several private quantiles of a column.
 
-    DATA is a CSV file. Its first line names the columns and is public. Several quantiles share
-    epsilon equally and come back in order.
+    DATA is a CSV file. Its first line names the columns and is public. Several quantiles are drawn
+    together, for epsilon once, and come back in order.
     """
     _release("quantile", options, q=q)
 

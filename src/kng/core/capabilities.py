@@ -2,6 +2,7 @@
 
 sum        the estimate is a public function of a sum of records
 line       one coordinate, and the score falls to its least value and then rises
+walk       coordinates in order, and the score is half of a walk past intervals of ranks
 affine     the gradient is A theta - b
 quadratic  the value is theta'A theta / 2 - b'theta, up to a constant
 smooth     convex, quadratic in pieces, a continuous gradient
@@ -15,9 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.bodies import Body
@@ -89,6 +92,38 @@ class LevelField(LineField, Protocol):
 
     def sublevels(self, levels: Sequence[int]) -> list[tuple[int, int]]:
         """Return the first and last lattice point with at most so many units, for each level."""
+        ...
+
+
+class Runs(NamedTuple):
+    """Lattice points with the same ranks, in order; where some were not read, there are gaps."""
+
+    first: NDArray[np.int64]
+    size: NDArray[np.int64]
+    below: NDArray[np.int64]
+    upto: NDArray[np.int64]
+
+
+class WalkField(Field, Protocol):
+    """Coordinates in order, each of which may stand at the ranks [below, upto] of its point.
+
+    score = 1/2 the least of  sum_j |t_j - t_(j-1)|,     t_0 = t_(m+1) = 0,
+            t_j + level_j total  in  [below, upto] of theta_j
+    """
+
+    @property
+    def total(self) -> int:
+        """How many records there are."""
+        ...
+
+    @property
+    def levels(self) -> tuple[Fraction, ...]:
+        """Which rank each coordinate wants, as a share of all; they grow."""
+        ...
+
+    @property
+    def runs(self) -> Runs:
+        """The points that were read, and their ranks."""
         ...
 
 
@@ -203,6 +238,16 @@ class BallDomain(Domain, Protocol):
     @property
     def l1_radius(self) -> Fraction:
         """Bound on the sum of absolute coordinates."""
+        ...
+
+
+@runtime_checkable
+class OrderedDomain(Domain, Protocol):
+    """Numbers in order between two bounds, the same for each."""
+
+    @property
+    def ascending(self) -> tuple[Fraction, Fraction]:
+        """The bounds."""
         ...
 
 

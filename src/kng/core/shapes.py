@@ -45,7 +45,12 @@ class FacetShape:
     facets: tuple[tuple[Fraction, ...], ...]
 
 
-Shape = BoxShape | SumShape | RoundShape | InterceptShape | FacetShape
+@dataclass(frozen=True, slots=True)
+class VariationShape:
+    """||v|| = 1/2 sum_j |v_j - v_(j-1)|, with a 0 before the first and after the last."""
+
+
+Shape = BoxShape | SumShape | RoundShape | InterceptShape | FacetShape | VariationShape
 
 
 def facets_of(shape: Shape | None, dim: int) -> tuple[tuple[Fraction, ...], ...]:

@@ -4,6 +4,7 @@ from kng.domains.ball import L1Ball
 from kng.domains.box import Box
 from kng.domains.half_spaces import HalfSpaces, WalledHalfSpaces
 from kng.domains.l2_ball import L2Ball
+from kng.domains.ordered import Ordered
 from kng.domains.points import LatticeBox, WalledBox
 from kng.domains.polytope import Polytope
 from kng.domains.round_points import RoundPoints
@@ -17,6 +18,7 @@ __all__ = [
     "L1Ball",
     "L2Ball",
     "LatticeBox",
+    "Ordered",
     "Polytope",
     "RoundPoints",
     "Simplex",

@@ -8,5 +8,16 @@ from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.logistic import Logistic
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
+from kng.losses.quantiles import Quantiles
 
-__all__ = ["Distance", "Expectile", "Huber", "Linear", "Location", "Logistic", "Pinball", "Squared"]
+__all__ = [
+    "Distance",
+    "Expectile",
+    "Huber",
+    "Linear",
+    "Location",
+    "Logistic",
+    "Pinball",
+    "Quantiles",
+    "Squared",
+]

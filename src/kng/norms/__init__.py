@@ -6,6 +6,7 @@ from kng.norms.hull import Hull
 from kng.norms.intercept import InterceptSup
 from kng.norms.lp import L1, L2, LInf
 from kng.norms.polytope import Polytope
+from kng.norms.variation import Variation
 from kng.norms.weighted import WeightedSup
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "InterceptSup",
     "LInf",
     "Polytope",
+    "Variation",
     "WeightedSup",
     "compare",
 ]

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from kng.core.parts import Norm
-from kng.core.shapes import BoxShape, FacetShape, InterceptShape, RoundShape, Shape, SumShape
+from kng.core.shapes import (
+    BoxShape,
+    FacetShape,
+    InterceptShape,
+    RoundShape,
+    Shape,
+    SumShape,
+    VariationShape,
+)
 from kng.norms.coordinate import CoordinateSup
 from kng.norms.intercept import InterceptSup
 from kng.norms.lp import L1, L2, LInf
 from kng.norms.polytope import Polytope
+from kng.norms.variation import Variation
 from kng.norms.weighted import WeightedSup
 
 
@@ -24,5 +33,7 @@ def norm_of_shape(shape: Shape | None) -> Norm:
             return InterceptSup(slope)
         case FacetShape(facets):
             return Polytope(facets=facets)
+        case VariationShape():
+            return Variation()
         case None:
             return CoordinateSup()

@@ -39,6 +39,7 @@ class Entry:
 SAMPLERS = (
     Entry("noise", "sum", "kng.samplers.exact.noise:Noise"),
     Entry("order", "line", "kng.samplers.exact.line:Order"),
+    Entry("together", "walk", "kng.samplers.exact.together:Together"),
     Entry("perturbed", "smooth", "kng.samplers.exact.objective:Perturbed"),
     Entry("affine", "affine", "kng.samplers.real.affine:Affine"),
     Entry("gaussian", "quadratic", "kng.samplers.real.gaussian:Gaussian"),

@@ -27,13 +27,13 @@ def relation_of(unit: PrivacyUnit) -> Neighbours:
 def read_ranked(source: Records, plans: Sequence[ReadPlan]) -> list[RankField]:
     """Read the ranks that carry weight, for each plan's quantile."""
     levels = [plan.problem.loss.pointwise.tau for plan in plans]
-    wanted = [Wanted(level, _reach(plan)) for level, plan in zip(levels, plans, strict=True)]
+    wanted = [Wanted(level, reach_of(plan)) for level, plan in zip(levels, plans, strict=True)]
     domain, relation = plans[0].domain, relation_of(plans[0].problem.unit)
     ranks = read_ranks(source, relation, domain.first[0], domain.last[0], wanted)
     return [RankField(tau, counts) for tau, counts in zip(levels, ranks, strict=True)]
 
 
-def _reach(plan: ReadPlan) -> Fraction:
+def reach_of(plan: ReadPlan) -> Fraction:
     """Return up to which score records are wanted; a sampler without a depth looks everywhere."""
     if plan.depth is None:
         return EVERYWHERE
