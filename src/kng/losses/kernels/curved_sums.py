@@ -132,7 +132,7 @@ class LeastCurvatureSums:
         for x, y in records.blocks(batch, len(radii)):
             spread = x @ self.root
             reach = np.sqrt((spread * spread).sum(axis=1))[:, None] * radii
-            eta = np.broadcast_to((x @ scaled)[:, None], reach.shape)
+            eta = (x @ scaled)[:, None]
             least, secant = records.function.least_slopes(eta, reach, y[:, None])
             products = x[:, rows] * x[:, columns]
             total[0] += least.T @ products

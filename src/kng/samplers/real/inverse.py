@@ -62,8 +62,8 @@ def solved(
     least = _gap(at, target, metric)
     for _ in range(_STEPS):
         step = _direction(at.gradient - target, at.hessian)
-        rounding = _ROUNDING * (1 + float(np.abs(at.theta).max()))  # of theta, no norm of scores
-        if least <= tolerance * tolerance or not float(np.abs(step).max()) > rounding:
+        rounding = _ROUNDING * (1 + _largest(at.theta))
+        if least <= tolerance * tolerance or not _largest(step) > rounding:
             return at
         following = _place(field, at.theta + step)
         gap = _gap(following, target, metric)
@@ -73,7 +73,7 @@ def solved(
             following = _falling(field, at, step, target, following)
             least = min(least, _gap(following, target, metric))
         at = following
-        if not float(np.abs(at.theta).max()) < _FAR:
+        if not _largest(at.theta) < _FAR:
             return at
     return at
 
@@ -97,6 +97,11 @@ def _falling(
         length = 2 * low if high == np.inf else (low + high) / 2
         following = _place(field, at.theta + length * step)
     return following
+
+
+def _largest(theta: Vector) -> float:
+    """Return how far the farthest coordinate is from 0."""
+    return max(float(theta.max()), -float(theta.min()))
 
 
 def _place(field: CurvedField, theta: Vector) -> Place:
