@@ -38,7 +38,7 @@ SIZES = [
 ]
 PROPOSALS = 100
 # Chains side by side, steps before they are looked at, and how often and how far apart they are.
-CHAINS, BURN, LOOKS, APART = 32, 120, 8, 20
+CHAINS, BURN, LOOKS, APART = 64, 150, 10, 60
 # Width of a slice's first bracket, in lengths of noise of size 1.
 WIDE = 12.0
 

@@ -26,17 +26,17 @@ from kng.losses.accelerators import (
     load_plane_covers,
     load_smooth_covers,
 )
-from kng.losses.fields.curved_field import read_curved
 from kng.losses.fields.linear_field import read_linear
 from kng.losses.fields.piecewise_field import read_pieces
 from kng.losses.fields.quadratic_field import QuadraticField
+from kng.losses.fields.sloped_field import read_sloped
 from kng.losses.kernels.gram import Gram, load_products
 from kng.losses.kernels.linear_rows import ENDS, WHOLE, LinearRows
 from kng.losses.linear_encoding import Range, linear_design, linear_jitter, linear_lattice
 from kng.losses.linear_reach import LinearReach
 from kng.losses.linear_spread import LinearSpread
-from kng.losses.pointwise.curved import Curved
 from kng.losses.pointwise.function import Interval, Pointwise, Stepped
+from kng.losses.pointwise.sloped import Sloped
 from kng.losses.pointwise.steps import exactly_stepped
 from kng.losses.reading import ReadPlan, Weighs, measured_in
 from kng.losses.whole_values import whole_steps
@@ -257,8 +257,8 @@ class Linear:
             found |= {"score", "enclosed"} if self.dim <= MOST_WALLS else {"score"}
             if self.dim <= MOST_WALLS and accelerator_of([plan]) is not None:
                 found.add("covered")
-            if plan.weighs == "gradient" and isinstance(self.pointwise, Curved):
-                found |= {"curved"} if self.proportion is None else set()
+            if plan.weighs == "gradient" and isinstance(self.pointwise, Sloped):
+                found |= {"sloped"} if self.proportion is None else set()
         return frozenset(found)
 
     def loaders(self, plan: Plan) -> tuple[Loader, ...]:
@@ -327,9 +327,9 @@ class Linear:
         return found.read if found else read_linear
 
     @property
-    def curved_reader(self) -> Reader:
+    def sloped_reader(self) -> Reader:
         """How records are read for samplers that ask for slopes of psi."""
-        return read_curved
+        return read_sloped
 
     def _read_smooth(self, source: Source, plan: Plan) -> Field:
         """Read what a minimiser needs."""

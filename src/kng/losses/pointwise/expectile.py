@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, show
 from kng.losses.pointwise.chords import convex
-from kng.losses.pointwise.curved import unimodal_slopes
 from kng.losses.pointwise.function import Chords, Interval
+from kng.losses.pointwise.sloped import unimodal_slopes
 from kng.losses.pointwise.steps import PSI, WHOLE, floor_product, largest_residual, shift_of
 
 Array = NDArray[np.float64]

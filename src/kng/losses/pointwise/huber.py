@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from kng.core.exact import positive
 from kng.core.lattice import power_of_two_below
 from kng.losses.pointwise.chords import convex
-from kng.losses.pointwise.curved import unimodal_slopes
 from kng.losses.pointwise.function import Chords, Interval
+from kng.losses.pointwise.sloped import unimodal_slopes
 from kng.losses.pointwise.steps import PSI, RHO, largest_residual
 
 Array = NDArray[np.float64]

@@ -14,8 +14,8 @@ from kng.core.enclosures import ball, floor_ceil, precision
 from kng.core.errors import SpecError
 from kng.core.lattice import power_of_two_below
 from kng.losses.pointwise.chords import convex
-from kng.losses.pointwise.curved import unimodal_slopes
 from kng.losses.pointwise.function import Chords, Interval
+from kng.losses.pointwise.sloped import unimodal_slopes
 from kng.losses.pointwise.steps import PSI, RHO, WHOLE, largest_residual
 
 Array = NDArray[np.float64]

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kng.core.curved import CurvedField
 from kng.core.quadratic import Matrix, Vector
+from kng.core.sloped import SlopedField
 
 # More steps than Newton's method ever takes here; what is reached then is what float64 can reach.
 _STEPS, _HALVINGS, _DOUBLINGS = 80, 40, 8
@@ -37,7 +37,7 @@ class Place:
     hessian: Matrix
 
 
-def minimiser(field: CurvedField, dim: int, length: float) -> Place:
+def minimiser(field: SlopedField, dim: int, length: float) -> Place:
     """Return a place near the least loss, from 0; any place is good enough for the law.
 
     Slopes are first taken over as much of the prediction as there is, and over half of it each
@@ -55,7 +55,7 @@ def minimiser(field: CurvedField, dim: int, length: float) -> Place:
 
 
 def solved(
-    field: CurvedField, start: Vector, target: Vector, metric: Matrix, tolerance: float
+    field: SlopedField, start: Vector, target: Vector, metric: Matrix, tolerance: float
 ) -> Place:
     """Return theta with G(theta) = target, up to a gap of ``tolerance`` in the metric's norm."""
     at = _place(field, start)
@@ -79,7 +79,7 @@ def solved(
 
 
 def _falling(
-    field: CurvedField, at: Place, step: Vector, target: Vector, following: Place
+    field: SlopedField, at: Place, step: Vector, target: Vector, following: Place
 ) -> Place:
     """Return a place along the step where the loss still falls, but by less than at its start."""
     fall = -float(step @ (at.gradient - target))
@@ -104,7 +104,7 @@ def _largest(theta: Vector) -> float:
     return max(float(theta.max()), -float(theta.min()))
 
 
-def _place(field: CurvedField, theta: Vector) -> Place:
+def _place(field: SlopedField, theta: Vector) -> Place:
     return Place(theta, *field.curvature(theta, 0.0))
 
 

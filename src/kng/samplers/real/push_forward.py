@@ -31,13 +31,13 @@ import numpy as np
 from kng.core.bits import Bits
 from kng.core.capabilities import BallDomain
 from kng.core.certificate import Certificate
-from kng.core.curved import CurvedField, CurvedLoss, SpreadNorm
 from kng.core.l1_ball import l1_ball, log_l1_volume
 from kng.core.parts import Point, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Guarantee
 from kng.core.quadratic import Matrix, Vector
 from kng.core.regions import Region
+from kng.core.sloped import SlopedField, SlopedLoss, SpreadNorm
 from kng.samplers.real.envelopes.rejection import ASSUMPTIONS
 from kng.samplers.real.envelopes.shells import Shells
 from kng.samplers.real.inverse import Place, minimiser, solved
@@ -71,11 +71,11 @@ class PushForward:
 
     def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise a draw that is exact in real arithmetic."""
-        loss = cast("CurvedLoss", plan.problem.loss)
+        loss = cast("SlopedLoss", plan.problem.loss)
         promise = Certificate(self, Guarantee.IDEAL, ASSUMPTIONS)
-        return plan.certified(promise, loss.curved_reader)
+        return plan.certified(promise, loss.sloped_reader)
 
-    def draw(self, plan: DensityPlan, field: CurvedField, bits: Bits) -> Point:
+    def draw(self, plan: DensityPlan, field: SlopedField, bits: Bits) -> Point:
         """Return the lattice point nearest to the theta that was drawn."""
         with np.errstate(all="ignore"):
             return plan.nearest(Pushed.of(plan, field).first_accepted(bits))
@@ -86,14 +86,14 @@ class Pushed:
     """The envelope of one field: shells of noise, and the domain outside of them."""
 
     plan: DensityPlan
-    field: CurvedField
+    field: SlopedField
     centre: Place
     shells: Shells
     floors: Vector  # what the base measure's exponent is at least: in each shell, then outside
     log_masses: Vector  # of each shell, then outside
 
     @classmethod
-    def of(cls, plan: DensityPlan, field: CurvedField) -> Pushed:
+    def of(cls, plan: DensityPlan, field: SlopedField) -> Pushed:
         """Return as many shells as make the envelope smallest."""
         norm, domain = cast("SpreadNorm", plan.problem.norm), plan.problem.domain
         region, d = domain.region(), domain.dim
@@ -213,7 +213,7 @@ def _uniform(plan: DensityPlan, bits: Bits, size: int) -> Matrix:
     return np.asarray(low + bits.uniforms(size, domain.dim) * (high - low))
 
 
-def acceptance(plan: DensityPlan, field: CurvedField, bits: Bits, size: int) -> float:
+def acceptance(plan: DensityPlan, field: SlopedField, bits: Bits, size: int) -> float:
     """Return the mean acceptance probability; for tests and documentation, never for a release."""
     with np.errstate(all="ignore"):
         made = list(Pushed.of(plan, field).proposals(bits, size))

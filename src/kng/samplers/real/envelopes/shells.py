@@ -19,8 +19,8 @@ import numpy as np
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv
 
 from kng.core.bits import Bits
-from kng.core.curved import CurvedField, SpreadNorm
 from kng.core.quadratic import Matrix, Vector
+from kng.core.sloped import SlopedField, SpreadNorm
 from kng.samplers.real.inverse import Place
 
 # Radii of ellipsoids, in units of what noise of length 1 moves: narrow steps around the typical
@@ -48,7 +48,7 @@ class Shells:
     unit: float
 
     @classmethod
-    def around(cls, field: CurvedField, norm: SpreadNorm, rate: float, centre: Place) -> Shells:
+    def around(cls, field: SlopedField, norm: SpreadNorm, rate: float, centre: Place) -> Shells:
         """Certify what the data allow; nothing at all is an answer, too."""
         d = len(centre.theta)
         root = _root(centre.hessian)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kng.core.records import Integers, Selection
 from kng.losses.kernels.linear_rows import ENDS
-from kng.losses.pointwise.curved import Curved
+from kng.losses.pointwise.sloped import Sloped
 
 Array = NDArray[np.float64]
 
@@ -27,11 +27,11 @@ _ENTRIES = 2**16
 
 
 @dataclass(frozen=True, slots=True)
-class CurvedRows:
+class SlopedRows:
     """How whole numbers become predictions and responses, and the function of both."""
 
     rows: Selection
-    function: Curved
+    function: Sloped
     per_theta: float
     per_y: float
 
@@ -47,7 +47,7 @@ class CurvedRows:
 class GradientSums:
     """G at rows of theta."""
 
-    records: CurvedRows
+    records: SlopedRows
     thetas: Array
 
     def zero(self) -> Array:
@@ -75,7 +75,7 @@ class CurvatureSums:
     With a width, slopes are at least  (psi(eta + width) - psi(eta - width)) / 2 width.
     """
 
-    records: CurvedRows
+    records: SlopedRows
     theta: Array
     width: float
 
@@ -110,7 +110,7 @@ class LeastCurvatureSums:
     On the ellipsoid a prediction moves by at most  radius || root'x || per_theta.
     """
 
-    records: CurvedRows
+    records: SlopedRows
     centre: Array
     root: Array
     radii: Array

@@ -16,7 +16,7 @@ _SHORT = 2.0**-20
 
 
 @runtime_checkable
-class Curved(Pointwise, Protocol):
+class Sloped(Pointwise, Protocol):
     """A function whose psi is continuous in eta, in float64.
 
     A part that offers these two methods is drawn by the certified push-forward. One whose slope
@@ -35,7 +35,7 @@ class Curved(Pointwise, Protocol):
         ...
 
 
-def unimodal_slopes(function: Curved, eta: Array, reach: Array, y: Array) -> tuple[Array, Array]:
+def unimodal_slopes(function: Sloped, eta: Array, reach: Array, y: Array) -> tuple[Array, Array]:
     """Return the least slope and the least secant of a function whose slope rises, then falls.
 
     Both are least at an end: docs/proofs/samplers/push_forward.md, lemma 2.

@@ -1,6 +1,6 @@
-"""What the certified push-forward asks of a loss, its field and a norm: `curved` in `offers`.
+"""What the certified push-forward asks of a loss, its field and a norm: `sloped` in `offers`.
 
-A field is curved if it knows its gradient G and the derivative H of it at any real theta, and how
+A field is sloped if it knows its gradient G and the derivative H of it at any real theta, and how
 little H can be on ellipsoids. docs/proofs/samplers/push_forward.md.
 """
 
@@ -23,16 +23,16 @@ Matrices = NDArray[np.float64]
 
 
 @runtime_checkable
-class CurvedLoss(Loss, Protocol):
+class SlopedLoss(Loss, Protocol):
     """A convex loss whose gradient is continuous and has a derivative almost everywhere."""
 
     @property
-    def curved_reader(self) -> Reader:
-        """How records are read for a `CurvedField`."""
+    def sloped_reader(self) -> Reader:
+        """How records are read for a `SlopedField`."""
         ...
 
 
-class CurvedField(Field, Protocol):
+class SlopedField(Field, Protocol):
     """G(theta), the sum of scores, in float64: monotone, because the loss is convex."""
 
     def gradients(self, thetas: Matrix) -> Matrix:

@@ -13,14 +13,14 @@ from kng.core.parts import Point
 from kng.core.privacy import ReplaceOne
 from kng.core.records import Records, Source
 from kng.core.regions import Grid
-from kng.losses.kernels.curved_sums import (
-    CurvatureSums,
-    CurvedRows,
-    GradientSums,
-    LeastCurvatureSums,
-)
 from kng.losses.kernels.held import Everything, Held
 from kng.losses.kernels.linear_rows import ENDS
+from kng.losses.kernels.sloped_sums import (
+    CurvatureSums,
+    GradientSums,
+    LeastCurvatureSums,
+    SlopedRows,
+)
 from kng.losses.reading import Measure, ReadPlan
 
 Array = NDArray[np.float64]
@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 _HELD = 2**22
 
 
-def read_curved(source: Source, plans: Sequence[ReadPlan]) -> list[CurvedField]:
+def read_sloped(source: Source, plans: Sequence[ReadPlan]) -> list[SlopedField]:
     """Return a field for each plan; plans that are read together have one design and lattice."""
     loss, neighbours = plans[0].problem.loss, plans[0].problem.unit.neighbours
     records: Records = source
@@ -43,20 +43,20 @@ def read_curved(source: Source, plans: Sequence[ReadPlan]) -> list[CurvedField]:
         # Functions with a scale of their own are told predictions in units of the response.
         scale = float(each.design.half_y) if each.pointwise.scale is not None else 1.0
         per_y = float(each.rows.unit) * scale
-        found = CurvedRows(rows, each.pointwise, scale / ENDS, per_y)
-        fields.append(CurvedField(records, found, plan.measure, plan.grid))
+        found = SlopedRows(rows, each.pointwise, scale / ENDS, per_y)
+        fields.append(SlopedField(records, found, plan.measure, plan.grid))
     return fields
 
 
 @dataclass(frozen=True)
-class CurvedField:
+class SlopedField:
     """G(theta) = sum psi(z'theta, y) z  and its derivative, in float64.
 
     ``measure`` is the norm of a vector at a lattice point.
     """
 
     source: Records
-    rows: CurvedRows
+    rows: SlopedRows
     measure: Measure
     grid: Grid
 

@@ -10,8 +10,8 @@ import pytest
 
 from kng.core.bits import SeededBits
 from kng.losses import Expectile, Huber, Logistic, Pinball
-from kng.losses.pointwise.curved import Curved
 from kng.losses.pointwise.function import Interval
+from kng.losses.pointwise.sloped import Sloped
 from kng.norms import L1, L2, InterceptSup, LInf, WeightedSup
 from kng.norms.forms import largest_over_box
 
@@ -26,7 +26,7 @@ def places(size: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=repr)
-def test_slopes_and_secants_are_least_at_an_end(function: Curved) -> None:
+def test_slopes_and_secants_are_least_at_an_end(function: Sloped) -> None:
     eta, reach, y = places()
     least, secant = function.least_slopes(eta, reach, y)
     middle, _ = function.curve(eta, y)
@@ -47,7 +47,7 @@ def test_slopes_and_secants_are_least_at_an_end(function: Curved) -> None:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=repr)
-def test_the_curve_is_the_function(function: Curved) -> None:
+def test_the_curve_is_the_function(function: Sloped) -> None:
     eta, _, y = places(100)
     psi, slope = function.curve(eta, y)
     unit = Fraction(1, 2**20)
@@ -68,9 +68,9 @@ def test_a_slope_with_two_tops_would_not_do() -> None:
     assert min(psi(10) / 10, 0.9) > psi(1) / 1
 
 
-def test_functions_that_jump_are_not_curved() -> None:
-    assert not isinstance(Pinball(0.5), Curved)
-    assert all(isinstance(function, Curved) for function in FUNCTIONS)
+def test_functions_that_jump_are_not_sloped() -> None:
+    assert not isinstance(Pinball(0.5), Sloped)
+    assert all(isinstance(function, Sloped) for function in FUNCTIONS)
 
 
 NORMS = [
