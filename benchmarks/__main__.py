@@ -7,12 +7,22 @@ from benchmarks import (
     location,
     noise,
     public_calls,
+    push_forward,
     quantile_regression,
     regression,
     versions,
 )
 
-TABLES = (location, regression, quantile_regression, noise, ledger, versions, public_calls)
+TABLES = (
+    location,
+    regression,
+    quantile_regression,
+    push_forward,
+    noise,
+    ledger,
+    versions,
+    public_calls,
+)
 
 missed = sum(table.main() for table in TABLES)
 print(f"\n{missed} bars missed" if missed else "\nevery bar kept")

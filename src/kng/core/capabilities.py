@@ -8,6 +8,7 @@ quadratic  the value is theta'A theta / 2 - b'theta, up to a constant
 smooth     convex, quadratic in pieces, a continuous gradient
 enclosed   the score can be bounded over boxes of theta
 covered    enclosed, by compiled boxes of its own: `kng.core.boxes.covering`
+sloped     a gradient with a derivative that ellipsoids bound: `kng.core.sloped`
 space      theta may be any real vector, not only a lattice point
 score      nothing more; every field has it
 """

@@ -90,9 +90,14 @@ class DensityPlan:
         found = self.problem.loss.offers(self)
         return found if self.problem.domain.base.even else found - UNWEIGHED
 
-    def certified(self, certificate: Certificate) -> Self:
-        """Return the plan with a sampler's promise; how it is read is decided with it."""
+    def certified(self, certificate: Certificate, reader: Reader | None = None) -> Self:
+        """Return the plan with a sampler's promise; how it is read is decided with it.
+
+        A sampler that asks for a field of a kind of its own says how that is read.
+        """
         promise, loss = certificate.with_parts(self.problem.standing), self.problem.loss
+        if reader is not None:
+            return replace(self, certificate=promise, reader=reader, loaders=())
         return replace(
             self, certificate=promise, reader=loss.reader(self), loaders=loss.loaders(self)
         )

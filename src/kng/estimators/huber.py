@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -33,7 +34,7 @@ from kng.estimators.public_facts import (
     response_range,
 )
 from kng.estimators.regression import PrivateRegressor
-from kng.estimators.request import Request, details
+from kng.estimators.request import Request, Way, details
 from kng.estimators.scale_stages import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import (
@@ -57,7 +58,9 @@ _REACH = 4
 # Thresholds that leave room in float64 for steps, and for coefficients in units of them.
 _SMALLEST, _LARGEST = Fraction(1, 10**290), 10**290
 # Samplers that draw from a weighed box of coefficients, which objective perturbation is not.
-_DRAWING = ("branch-and-bound", "hit-and-run")
+_DRAWING = ("branch-and-bound", "push-forward", "hit-and-run")
+# Those that draw any number of coefficients.
+_ANY = ("push-forward", "hit-and-run")
 # Coefficients that are drawn in seconds.
 _DRAWN = 4
 # The outermost quantile of |y - centre| that a robust threshold looks at.
@@ -119,10 +122,11 @@ class HuberRegressor(PrivateRegressor):
         itself, whose noise follows these bounds and bounds_y: KNG is nearly always more accurate.
     norm : {"auto", "linf", "l2", "l1"} or a norm of `kng.norms`
         "auto" is the sup norm; the exponential mechanism has none.
-    sampler : {"auto", "perturbed", "branch-and-bound", "hit-and-run"}
+    sampler : {"auto", "perturbed", "branch-and-bound", "push-forward", "hit-and-run"}
         "perturbed" is the noise, then a convex solve. KNG and the exponential mechanism are drawn
-        by branch and bound for up to four coefficients, the intercept among them; the Markov chain
-        is taken only by name.
+        by branch and bound for up to four coefficients, the intercept among them. "push-forward"
+        draws KNG with any number of them, in real arithmetic, and is quick where records are many
+        for their number. It and the Markov chain are taken only by name.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
@@ -226,6 +230,13 @@ class HuberRegressor(PrivateRegressor):
             self.threshold_ = float(exact(self.threshold, "threshold"))
 
     @property
+    def _way(self) -> Way:
+        """How theta is weighed; a sampler that draws KNG and nothing else names KNG."""
+        way = super()._way
+        named = way.name == "auto" and way.sampler == "push-forward"
+        return replace(way, name="kng") if named else way
+
+    @property
     def _drawn_threshold(self) -> bool:
         return isinstance(self.threshold, str) and self.threshold == "auto"
 
@@ -237,11 +248,12 @@ class HuberRegressor(PrivateRegressor):
         columns, openings = look()
         design = self._design(columns)
         resolved(ask.epsilon, None, design)
-        if design.dim > _DRAWN and way.sampler != "hit-and-run":
+        if design.dim > _DRAWN and way.sampler not in _ANY:
             raise IncompatibleParts(
                 f"mechanism={way.name!r} draws up to {_DRAWN} coefficients exactly, the "
                 f"intercept among them; these are {design.dim}. Use mechanism='objective', or name "
-                "the Markov chain sampler='hit-and-run'."
+                "a sampler: 'push-forward', which draws 'kng' in real arithmetic, or the Markov "
+                "chain 'hit-and-run'."
             )
         mechanism, kind = (KNG(), _GRADIENT) if way.name == "kng" else (Exponential(), _VALUE)
         domain = self._box(design) if way.domain is None else way.domain

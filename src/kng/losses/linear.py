@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from kng.core.bodies import Body, Cuboid, Hull, product_set
@@ -29,14 +29,17 @@ from kng.losses.accelerators import (
 from kng.losses.fields.linear_field import read_linear
 from kng.losses.fields.piecewise_field import read_pieces
 from kng.losses.fields.quadratic_field import QuadraticField
+from kng.losses.fields.sloped_field import read_sloped
 from kng.losses.kernels.gram import Gram, load_products
 from kng.losses.kernels.linear_rows import ENDS, WHOLE, LinearRows
 from kng.losses.linear_encoding import Range, linear_design, linear_jitter, linear_lattice
 from kng.losses.linear_reach import LinearReach
 from kng.losses.linear_spread import LinearSpread
 from kng.losses.pointwise.function import Interval, Pointwise, Stepped
+from kng.losses.pointwise.sloped import Sloped
 from kng.losses.pointwise.steps import exactly_stepped
 from kng.losses.reading import ReadPlan, Weighs, measured_in
+from kng.losses.whole_values import whole_steps
 
 if TYPE_CHECKING:
     from kng.core.parts import Loader, Plan, Reader
@@ -44,8 +47,6 @@ if TYPE_CHECKING:
 _EVERY = Interval(None, None)
 # Up to how many coordinates a ball has walls, and boxes are a way to draw.
 MOST_WALLS = 10
-# Steps of the largest value, where values are rounded to steps.
-LOSS = 2**41
 _NONE, _ONE = Fraction(0), Fraction(1)
 
 
@@ -194,7 +195,7 @@ class Linear:
         etas = Interval(-length * scale, length * scale)
         rho = self.pointwise.rho(etas, Interval(low * scale, high * scale))
         assert rho.high is not None  # of bounded ranges
-        return Hull((Cuboid((_NONE,), (self._whole_steps(rho.high, region),)),))
+        return Hull((Cuboid((_NONE,), (whole_steps(self, rho.high, region),)),))
 
     @property
     def ends(self) -> tuple[Fraction, Fraction]:
@@ -256,6 +257,8 @@ class Linear:
             found |= {"score", "enclosed"} if self.dim <= MOST_WALLS else {"score"}
             if self.dim <= MOST_WALLS and accelerator_of([plan]) is not None:
                 found.add("covered")
+            if plan.weighs == "gradient" and isinstance(self.pointwise, Sloped):
+                found |= {"sloped"} if self.proportion is None else set()
         return frozenset(found)
 
     def loaders(self, plan: Plan) -> tuple[Loader, ...]:
@@ -323,6 +326,11 @@ class Linear:
         found = accelerator_of(plans) if boxes else None
         return found.read if found else read_linear
 
+    @property
+    def sloped_reader(self) -> Reader:
+        """How records are read for samplers that ask for slopes of psi."""
+        return read_sloped
+
     def _read_smooth(self, source: Source, plan: Plan) -> Field:
         """Read what a minimiser needs."""
         design, problem = self.design, plan.problem
@@ -382,19 +390,3 @@ class Linear:
                 "domain (coef_bound, or kng.domains.L1Ball), or KNG, which takes the one at theta."
             )
         return self._growing
-
-    def _whole_steps(self, value: Fraction, region: Region) -> Fraction:
-        """Round a largest value up to a whole step, where values are rounded to public steps.
-
-        No value has more than LOSS steps, a power of two of which is 1.
-        """
-        scale = self.pointwise.scale
-        if scale is None or self.answers is None:
-            return value
-        rows = self.rows
-        step = self.answers.step[0]
-        reach = ENDS * sum(floor(max(abs(low), abs(high)) / step) for low, high in region.sides())
-        residual = reach + max(map(abs, rows.ends()))
-        own = scale / self.design.half_y / rows.unit
-        steps = Fraction(LOSS, 2 ** int(residual / own).bit_length())
-        return max(ceil(value * steps), 1) / steps

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
+from math import comb, log
 from typing import ClassVar
 
 import numpy as np
 from flint import arb
 
+from kng.core.bits import Bits
 from kng.core.bodies import Piece
 from kng.core.enclosures import ball
 from kng.core.errors import SpecError
 from kng.core.exact import exact
 from kng.core.parts import Norm
 from kng.core.shapes import InterceptShape, Shape
+from kng.norms.forms import largest_over_box
 from kng.norms.lp import furthest
 from kng.norms.rounding import Array, near_far, outwards
 from kng.norms.uniform_balls import cube_of, radius_of
@@ -76,6 +78,38 @@ class InterceptSup:
         first, rest = sizes[:, 0], sizes[:, 1:].max(axis=1, initial=0.0)
         mixed = float(1 - self.slope) * first + float(self.slope) * rest
         return np.asarray(np.maximum(first, mixed))
+
+    def lengths(self, rows: Array) -> Array:
+        """Return the norm of each row."""
+        return self._lengths(np.abs(rows))
+
+    def log_volume(self, dim: int) -> float:
+        """Return the log volume of the ball: its share of the box around it, as `proposals` has."""
+        slope = float(self.slope)
+        share = sum(slope**k for k in range(dim)) / dim
+        return dim * log(2) - (dim - 1) * log(slope) + log(share)
+
+    def directions(self, bits: Bits, rows: int, dim: int) -> Array:
+        """Return points of norm one with the cone measure: where a uniform ray leaves the ball.
+
+        Of a uniform point of the ball,  1 - (1 - slope) |v_0|  has a power of d as its law, and the
+        others are uniform up to that, divided by the slope (`second_moments`).
+        """
+        slope, u = float(self.slope), 2 * bits.uniforms(rows, dim) - 1
+        size, sign = np.abs(u[:, 0]), np.sign(u[:, 0])
+        if slope < 1:
+            room = (1 - size * (1 - slope**dim)) ** (1 / dim)
+            size = (1 - room) / (1 - slope)
+        else:
+            room = np.ones(rows)
+        points = np.column_stack([sign * size, u[:, 1:] * (room / slope)[:, None]])
+        return np.asarray(points / self.lengths(points)[:, None])
+
+    def largest_form(self, matrix: Array) -> float:
+        """Return the largest u'matrix u of the two boxes that the ball is the hull of."""
+        ones = np.ones(len(matrix))
+        slopes = largest_over_box(matrix[1:, 1:], ones[1:] / float(self.slope))
+        return max(largest_over_box(matrix, ones), slopes)
 
     def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
         """Return the largest norm between two corners, exactly."""

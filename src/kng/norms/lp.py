@@ -18,6 +18,7 @@ from kng.core.enclosures import ball
 from kng.core.exact import positives
 from kng.core.parts import Norm
 from kng.core.shapes import BoxShape, RoundShape, Shape, SumShape
+from kng.norms.forms import largest_over_box
 from kng.norms.roots import ceiling, length_on, length_up
 from kng.norms.rounding import TINY_ROOT, near_far, outwards
 from kng.norms.weights import Weights, mismatch, rounded, spread
@@ -103,6 +104,11 @@ class L1:
         sizes = -np.log(np.abs(signed))
         unit: Array = np.sign(signed) * sizes / sizes.sum(axis=1, keepdims=True)
         return unit / rounded(self.weights)
+
+    def largest_form(self, matrix: Array) -> float:
+        """Return the largest u'matrix u of the unit ball: at a corner v_j = 1 / w_j."""
+        weights = rounded(self.weights)
+        return float((np.diagonal(matrix) / (weights * weights)).max())
 
     def uniforms(self, dim: int) -> int:
         """Return how many uniform numbers a point of `noise` is made of: one a coordinate."""
@@ -219,6 +225,11 @@ class L2:
         unit: Array = normal / np.sqrt((normal * normal).sum(axis=1, keepdims=True))
         return unit / rounded(self.weights)
 
+    def largest_form(self, matrix: Array) -> float:
+        """Return the largest u'matrix u of the unit ball: an eigenvalue."""
+        weights = np.broadcast_to(rounded(self.weights), len(matrix))
+        return float(np.linalg.eigvalsh(matrix / np.outer(weights, weights))[-1])
+
     def uniforms(self, dim: int) -> int:
         """Return how many uniform numbers a point of `noise` is made of."""
         return dim + 2 * ((dim + 1) // 2)
@@ -327,6 +338,11 @@ class LInf:
         at = np.arange(rows), face
         signed[at] = np.sign(signed[at])
         return signed / rounded(self.weights)
+
+    def largest_form(self, matrix: Array) -> float:
+        """Return the largest u'matrix u of the unit ball, never below it."""
+        widths = np.broadcast_to(1 / rounded(self.weights), len(matrix))
+        return largest_over_box(matrix, widths)
 
     def uniforms(self, dim: int) -> int:
         """Return how many uniform numbers a point of `noise` is made of."""

@@ -93,6 +93,10 @@ class WeightedSup:
         """Return points of norm one with the cone measure."""
         return self._weighted.directions(bits, rows, dim)
 
+    def largest_form(self, matrix: Array) -> float:
+        """Return the largest u'matrix u of the unit ball, never below it."""
+        return self._weighted.largest_form(matrix)
+
     def uniforms(self, dim: int) -> int:
         """Return how many uniform numbers one point is made of."""
         return self._weighted.uniforms(dim)

@@ -44,6 +44,7 @@ SAMPLERS = (
     Entry("affine", "affine", "kng.samplers.real.affine:Affine"),
     Entry("gaussian", "quadratic", "kng.samplers.real.gaussian:Gaussian"),
     Entry("branch-and-bound", "enclosed", "kng.samplers.exact.boxes:BranchAndBound"),
+    Entry("push-forward", "sloped", "kng.samplers.real.push_forward:PushForward", certified=False),
     Entry("hit-and-run", "score", "kng.samplers.chains.hit_and_run:HitAndRun", certified=False),
     Entry("metropolis", "space", "kng.samplers.chains.metropolis:Metropolis", certified=False),
 )

@@ -13,6 +13,7 @@ from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, show
 from kng.losses.pointwise.chords import convex
 from kng.losses.pointwise.function import Chords, Interval
+from kng.losses.pointwise.sloped import unimodal_slopes
 from kng.losses.pointwise.steps import PSI, WHOLE, floor_product, largest_residual, shift_of
 
 Array = NDArray[np.float64]
@@ -105,6 +106,16 @@ class Expectile:
         ends = [self._of(end) * end / 2 for end in (low, high) if end is not None]
         least = min(ends) if residual.smallest > 0 else Fraction(0)
         return Interval(least, max(ends) if len(ends) == 2 else None)
+
+    def curve(self, eta: Array, y: Array) -> tuple[Array, Array]:
+        """Return psi and its slope, in real arithmetic."""
+        r, (below, above) = eta - y, (float(self.tau), float(1 - self.tau))
+        slope = np.where(r < 0, below, np.where(r > 0, above, min(below, above)))
+        return slope * r, slope
+
+    def least_slopes(self, eta: Array, reach: Array, y: Array) -> tuple[Array, Array]:
+        """Return least slopes: there are two, so that they only rise or only fall."""
+        return unimodal_slopes(self, eta, reach, y)
 
     def stepped(self, unit: Fraction, eta: Interval, y: Interval) -> ExpectileSteps:
         """Return the function in q-ths if tau = p / q, in fewer steps where q has no room.

@@ -13,6 +13,7 @@ from kng.core.exact import positive
 from kng.core.lattice import power_of_two_below
 from kng.losses.pointwise.chords import convex
 from kng.losses.pointwise.function import Chords, Interval
+from kng.losses.pointwise.sloped import unimodal_slopes
 from kng.losses.pointwise.steps import PSI, RHO, largest_residual
 
 Array = NDArray[np.float64]
@@ -80,6 +81,16 @@ class Huber:
     def _of(self, residual: Fraction) -> Fraction:
         r = residual / self.threshold
         return r * r / 2 if r <= 1 else r - Fraction(1, 2)
+
+    def curve(self, eta: Array, y: Array) -> tuple[Array, Array]:
+        """Return psi and its slope, in real arithmetic."""
+        bend = float(self.threshold)
+        r = (eta - y) / bend
+        return np.clip(r, -1.0, 1.0), np.where(np.abs(r) < 1, 1 / bend, 0.0)
+
+    def least_slopes(self, eta: Array, reach: Array, y: Array) -> tuple[Array, Array]:
+        """Return least slopes: one over the threshold between the thresholds, 0 beyond."""
+        return unimodal_slopes(self, eta, reach, y)
 
     def stepped(self, unit: Fraction, eta: Interval, y: Interval) -> HuberSteps:
         """Return the function on whole numbers."""

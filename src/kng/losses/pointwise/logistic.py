@@ -15,6 +15,7 @@ from kng.core.errors import SpecError
 from kng.core.lattice import power_of_two_below
 from kng.losses.pointwise.chords import convex
 from kng.losses.pointwise.function import Chords, Interval
+from kng.losses.pointwise.sloped import unimodal_slopes
 from kng.losses.pointwise.steps import PSI, RHO, WHOLE, largest_residual
 
 Array = NDArray[np.float64]
@@ -97,6 +98,18 @@ class Logistic:
         least = [Fraction(0) if m is None else _softplus(m)[0] for m in lows]
         most = [_softplus(m)[1] for m in highs if m is not None]
         return Interval(min(least), max(most) if len(most) == len(margins) else None)
+
+    def curve(self, eta: Array, y: Array) -> tuple[Array, Array]:
+        """Return psi and its slope sigma (1 - sigma), in real arithmetic."""
+        sign = np.where(y >= 0.5, -1.0, 1.0)
+        margin = sign * eta
+        small = np.exp(-np.abs(margin))
+        tail = small / (1 + small)
+        return sign * np.where(margin < 0, tail, 1 - tail), tail / (1 + small)
+
+    def least_slopes(self, eta: Array, reach: Array, y: Array) -> tuple[Array, Array]:
+        """Return least slopes: they rise up to log-odds of 0, then fall."""
+        return unimodal_slopes(self, eta, reach, y)
 
     def stepped(self, unit: Fraction, eta: Interval, y: Interval) -> LogisticSteps:
         """Return the function on whole numbers."""
