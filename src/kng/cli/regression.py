@@ -104,7 +104,7 @@ def quantreg(quantile: tuple[str, ...], **options: Any) -> None:
     """Release a private quantile regression of up to five coefficients.
 
     DATA is a CSV file. Its first line names the columns and is public. Several quantiles share
-    epsilon equally and do not cross within the bounds.
+    epsilon equally.
     """
     _release("QuantileRegressor", options, quantile)
 
