@@ -126,11 +126,6 @@ def _huber_serves(plan: ReadPlan) -> bool:
     )
 
 
-def has_pieces(pointwise: object) -> bool:
-    """Tell whether quadratic pieces are those that `read_pieces` reads: Huber's and no other's."""
-    return type(pointwise) is Huber
-
-
 def _read_tilts(source: Source, plans: Sequence[ReadPlan]) -> list[TiltedField]:
     """Read every record: the value of the loss needs them all."""
     loss, relation = plans[0].problem.loss, relation_of(plans[0].problem.unit)

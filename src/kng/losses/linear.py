@@ -20,23 +20,17 @@ from kng.core.quadratic import Matrix
 from kng.core.records import Source
 from kng.core.regions import Grid, Region
 from kng.core.shapes import BoxShape, Shape, with_intercept
-from kng.losses.accelerators import (
-    accelerator_of,
-    has_pieces,
-    load_plane_covers,
-    load_smooth_covers,
-)
+from kng.losses.accelerators import accelerator_of, load_plane_covers, load_smooth_covers
 from kng.losses.fields.linear_field import read_linear
-from kng.losses.fields.piecewise_field import read_pieces
-from kng.losses.fields.quadratic_field import QuadraticField
-from kng.losses.kernels.gram import Gram, load_products
+from kng.losses.fields.smooth_reading import minimisable, read_smooth
+from kng.losses.kernels.gram import load_products
 from kng.losses.kernels.linear_rows import ENDS, WHOLE, LinearRows
 from kng.losses.linear_encoding import Range, linear_design, linear_jitter, linear_lattice
 from kng.losses.linear_reach import LinearReach
 from kng.losses.linear_spread import LinearSpread
 from kng.losses.pointwise.function import Interval, Pointwise, Stepped
 from kng.losses.pointwise.steps import exactly_stepped
-from kng.losses.reading import ReadPlan, Weighs, measured_in
+from kng.losses.reading import ReadPlan, Weighs
 
 if TYPE_CHECKING:
     from kng.core.parts import Loader, Plan, Reader
@@ -289,12 +283,12 @@ class Linear:
     def curvature(self) -> Fraction | None:
         """Return the largest eigenvalue of one record's Hessian, at most ||z||^2 times psi'.
 
-        None where psi jumps, or where the quadratic pieces of the loss cannot be read.
+        None where psi jumps, or where neither the quadratic pieces of the loss can be read nor its
+        true gradient.
         """
         steepest = self.pointwise.curvature
-        scaled = has_pieces(self.pointwise) and self.pointwise.scale == self.design.half_y
-        pieces = self.proportion is not None or scaled
-        return self.dim * steepest * self._scale if steepest is not None and pieces else None
+        known = minimisable(self.pointwise, self.proportion, self.design)
+        return self.dim * steepest * self._scale if steepest is not None and known else None
 
     def typical_size(self, length: Fraction | None) -> Fraction:
         """Return a public guess of the length of theta in a domain of this l1 length.
@@ -325,12 +319,9 @@ class Linear:
 
     def _read_smooth(self, source: Source, plan: Plan) -> Field:
         """Read what a minimiser needs."""
-        design, problem = self.design, plan.problem
-        if self.proportion is None:
-            return read_pieces(source, design, problem.unit, problem.norm)
-        state = source.reduce(Gram(design.records.last))
-        measure = measured_in(problem.norm)
-        return QuadraticField.of(state, design, self.proportion, _ONE, measure)
+        unit, norm = plan.problem.unit, plan.problem.norm
+        facts = self.design, self.pointwise, self.proportion, self._scale
+        return read_smooth(source, *facts, unit, norm)
 
     def largest(self, most: int) -> int:
         """Return the largest |psi| in whole steps, for predictions of at most so many of them."""

@@ -8,12 +8,14 @@ from math import factorial
 from typing import Any, ClassVar
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from kng.core.enclosures import ball, floor_ceil, precision
 from kng.core.errors import SpecError
 from kng.core.lattice import power_of_two_below
 from kng.losses.pointwise.chords import convex
+from kng.losses.pointwise.curved import Derivatives
 from kng.losses.pointwise.function import Chords, Interval
 from kng.losses.pointwise.steps import PSI, RHO, WHOLE, largest_residual
 
@@ -36,6 +38,9 @@ _ROUNDING, _FUZZ = 2.0**-42, 2.0**-5
 _BEND = 0.0963
 # Bits of bounds on rho.
 _BITS = 64
+# sigma(-|eta|) is off by 2**-49.5 of it, 1 minus it by half an ulp more, and what is left out
+# beyond 64 is below 2**-92.
+_OFF, _ULP, _GONE = 2.0**-49, 2.0**-53, 2.0**-92
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -97,6 +102,31 @@ class Logistic:
         least = [Fraction(0) if m is None else _softplus(m)[0] for m in lows]
         most = [_softplus(m)[1] for m in highs if m is not None]
         return Interval(min(least), max(most) if len(most) == len(margins) else None)
+
+    def derivatives(self, eta: Array, y: Array, reach: float) -> Derivatives:
+        """Return sigma of the margin with the sign of its class, and bounds on sigma'.
+
+        |sigma''| <= sigma', so sigma' changes by a factor between exp(-reach) >= 1 - reach and
+        exp(reach) <= 1 + 2 reach if reach <= 1; and it is never above 1/4.
+        """
+        sign = np.where(y >= 0.5, -1.0, 1.0)
+        tail, below = _tail(eta), sign * eta < 0
+        psi = sign * np.where(below, tail, 1 - tail)
+        slope = tail * (1 - tail)
+        return Derivatives(
+            psi,
+            _OFF * tail + np.where(below, _GONE, _ULP + _GONE),
+            slope * ((1 - 4 * _OFF) * max(1 - reach, 0.0)),
+            np.minimum(slope * ((1 + 4 * _OFF) * (1 + 2 * reach)) + _GONE, 0.25)
+            if reach <= 1
+            else np.full_like(slope, 0.25),
+        )
+
+    def enclosed(self, eta: Fraction, y: Fraction) -> arb:
+        """Enclose sigma of the margin, with the sign of its class."""
+        if y >= Fraction(1, 2):
+            return -1 / (1 + ball(eta).exp())
+        return 1 / (1 + ball(-eta).exp())
 
     def stepped(self, unit: Fraction, eta: Interval, y: Interval) -> LogisticSteps:
         """Return the function on whole numbers."""
