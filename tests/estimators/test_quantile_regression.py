@@ -180,7 +180,7 @@ def test_units_do_not_matter():
         ({"quantile": [0.25, 0.5], "weights": ["a", 1]}, "weights"),
         ({"noncrossing": "sorted"}, "noncrossing"),
         ({"noncrossing": None}, "noncrossing"),
-        ({"mechanism": "objective"}, "mechanism"),
+        ({"mechanism": "k-norm"}, "mechanism"),
         ({"norm": "l3"}, "norm"),
         ({"sampler": "metropolis"}, "branch-and-bound"),
         ({"bounds_X": None}, "bounds_X is missing"),
@@ -196,10 +196,10 @@ def test_what_cannot_be_served_is_refused_before_the_charge(tmp_path, options, m
     assert ledger.remaining == 1
 
 
-def test_nine_columns_are_refused_and_the_chain_is_named():
+def test_nine_columns_are_refused_by_kng_and_the_chain_is_named():
     X, y = records(50, 9)
     with pytest.raises(kng.KngError, match="hit-and-run"):
-        model().fit(X, y)
+        model(mechanism="kng").fit(X, y)
     fitted = model(sampler="hit-and-run").fit(X, y)
     assert fitted.coef_.shape == (9,)
 

@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 # Handed on under the same name, and only if given: the defaults are the library's.
 _SAME_NAME = (
     *("mechanism", "norm", "sampler", "neighbours", "n_max", "records_per_person"),
-    *("coef_bound", "threshold"),
+    *("coef_bound", "threshold", "smoothing"),
 )
 
 

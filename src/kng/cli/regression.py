@@ -96,12 +96,18 @@ def huber(**options: Any) -> None:
     metavar="NUMBER",
     help="Which quantile, strictly between 0 and 1; repeat for several. The median unless given.",
 )
-@option("--mechanism", metavar="NAME", help="auto, kng or exponential.")
+@option(
+    "--smoothing",
+    metavar="NUMBER",
+    help="Bandwidth of a smoothed loss, in the units of the target; or auto, which is taken for "
+    "more than five coefficients.",
+)
+@option("--mechanism", metavar="NAME", help="auto, kng, exponential or objective.")
 @option("--norm", metavar="NAME", help="auto or linf.")
 @SAMPLER
 @with_options(*PROMISE)
 def quantreg(quantile: tuple[str, ...], **options: Any) -> None:
-    """Release a private quantile regression of up to five coefficients.
+    """Release a private quantile regression.
 
     DATA is a CSV file. Its first line names the columns and is public. Several quantiles share
     epsilon equally.

@@ -7,6 +7,17 @@ from kng.losses.pointwise.expectile import Expectile
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.logistic import Logistic
 from kng.losses.pointwise.pinball import Pinball
+from kng.losses.pointwise.smoothed_pinball import SmoothedPinball
 from kng.losses.pointwise.squared import Squared
 
-__all__ = ["Distance", "Expectile", "Huber", "Linear", "Location", "Logistic", "Pinball", "Squared"]
+__all__ = [
+    "Distance",
+    "Expectile",
+    "Huber",
+    "Linear",
+    "Location",
+    "Logistic",
+    "Pinball",
+    "SmoothedPinball",
+    "Squared",
+]

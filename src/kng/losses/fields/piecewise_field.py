@@ -1,4 +1,7 @@
-"""A loss that is quadratic in pieces: squared within a scale of its own, linear beyond."""
+"""A loss that is quadratic in pieces: squared within a scale of its own, linear beyond.
+
+psi = A clip(r, -1, 1) + b,  r the residual in units of the scale: A = 1 and b = 0 are Huber's.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +17,47 @@ from kng.core.records import Records, Source
 from kng.core.regions import Theta
 from kng.losses.kernels.held import Everything, Held
 from kng.losses.kernels.pieces import PieceSums
+from kng.losses.kernels.totals import Totals
+
+# A and b.
+Clipped = tuple[Fraction, Fraction]
+PLAIN = Fraction(1), Fraction(0)
 
 # So many records are brought home once, where their number is public, and not once a step.
 _HELD = 2**16
 
 
-def read_pieces(source: Source, design: Design, unit: PrivacyUnit, norm: Norm) -> PiecewiseField:
+def read_pieces(
+    source: Source, design: Design, unit: PrivacyUnit, norm: Norm, clipped: Clipped = PLAIN
+) -> PiecewiseField:
     """Return the summed loss; each piece of it is one pass."""
-    neighbours, records = unit.neighbours, source
+    neighbours = unit.neighbours
+    records: Records = source
     if isinstance(neighbours, ReplaceOne) and neighbours.n <= _HELD:
-        return PiecewiseField(Held(records.collect(Everything(), neighbours.n)), design, norm)
-    return PiecewiseField(records, design, norm)
+        records = Held(source.collect(Everything(), neighbours.n))
+    times, push = clipped
+    return PiecewiseField(records, design, norm, times, _pushed(records, design, push))
+
+
+def _pushed(records: Records, design: Design, push: Fraction) -> Theta:
+    """Return  push * sum of z,  exactly."""
+    if not push:
+        return (Fraction(0),) * design.dim
+    n, *sums = records.reduce(Totals(len(design.spans)))
+    columns = zip(sums, design.offsets, design.spans, strict=True)
+    *slopes, _ = (push * Fraction(2 * value - n * c, s) for value, c, s in columns)
+    return (push * n, *slopes) if design.intercept else tuple(slopes)
 
 
 @dataclass(frozen=True)
 class PiecewiseField:
-    """The summed loss over a source of records."""
+    """The summed loss over a source of records: ``times`` Huber's, and ``push``'theta."""
 
     source: Records
     design: Design
     norm: Norm
+    times: Fraction = Fraction(1)
+    push: Theta | None = None
 
     def piece(self, theta: Sequence[Fraction], width: Fraction) -> Quadratic:
         """Return the quadratic around theta, in one pass.
@@ -43,10 +67,15 @@ class PiecewiseField:
 
             matrix = sum over I of z z' / width,    vector = sum over I of z y' / width - sum of s z
 
-        which at a width of 1 is the loss, and above it a smoother one.
+        which at a width of 1 is Huber's loss, and above it a smoother one.
         """
         sums = self.source.reduce(PieceSums(self.design, tuple(theta), width))
-        return sums.quadratic(self.design, width)
+        found = sums.quadratic(self.design, width)
+        if self.times == 1 and not any(self.push or ()):
+            return found
+        each = rational(self.times)
+        scaled = Quadratic(found.matrix * each, found.vector * each)
+        return scaled.plus(Fraction(0), self.push or (Fraction(0),) * found.dim)
 
     def score(self, theta: Point) -> Fraction:
         """Return the norm of the gradient at a point of the design's lattice."""
