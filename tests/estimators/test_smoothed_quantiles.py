@@ -95,7 +95,7 @@ def test_stages_share_epsilon_and_the_second_fit_is_around_the_first(monkeypatch
         ({"smoothing": 1, "sampler": "branch-and-bound"}, 2, "sampler"),
         ({"smoothing": 1, "domain": kng.domains.Box(-1, 1)}, 2, "L1Ball"),
         ({"mechanism": kng.ObjectivePerturbation(centre=[0] * 7)}, 6, "no centre"),
-        ({"coef_bound": 3}, 6, "five"),
+        ({"coef_bound": 3}, 6, "up to 5"),
         ({"bounds_y": None}, 6, "bounds_y"),
     ],
 )
