@@ -82,7 +82,8 @@ class Prediction:
     def _at(self, bandwidth: Fraction, distance: float, n: int) -> Tuning:
         """Return the best share at a bandwidth."""
         b, z = float(bandwidth), _NORMAL.inv_cdf(min(max(float(self.tau), _TAIL), 1 - _TAIL))
-        bias = b * b * max(abs(z), _SKEWED) / (6 * _RESIDUAL)
+        away = abs(z)
+        bias = b * b * max(away, _SKEWED) / (6 * _RESIDUAL)
         curved = n * min(b * _NORMAL.pdf(z) / _RESIDUAL, 0.5) / _SPREAD
         noise, most = self.facts.noise_error(self.epsilon), float(self.facts.curvature)
         each = float(self.epsilon / self.unit.records_per_person)
