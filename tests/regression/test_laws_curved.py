@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from regression.formulas import Derivatives, length
 from regression.quadrature import verdict
-from regression.setting import ADD, NORMS, REPLACE, Array, relation_of
+from regression.setting import NORMS, REPLACE, Array, relation_of
 from regression.test_laws_objective import judge
 
 from kng.bases import Uniform

@@ -23,11 +23,13 @@ from kng.core.design import Design
 from kng.core.enclosures import ball, floor_ceil, precision
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
+from kng.core.records import EVERY
 from kng.core.solve.curved import CurvedSolver
 from kng.data import open_regression
 from kng.domains import L1Ball, Whole
 from kng.losses import Linear, Logistic
-from kng.losses.fields.curved_field import CurvedSums, read_curved
+from kng.losses.fields.curved_field import CurvedSums
+from kng.losses.kernels.curved_rows import CurvedRows
 from kng.mechanisms import ObjectivePerturbation
 from kng.norms import LInf
 from kng.samplers.exact.objective import Perturbed
@@ -56,7 +58,7 @@ def records(kind: str, n: int, columns: int) -> tuple[Array, Array]:
 def field_of(kind: str, n: int = 300, columns: int = 3) -> CurvedSums:
     design = design_of(columns)
     source = open_regression(*records(kind, n, columns), design.records)
-    return read_curved(source, design, Logistic(), ONE)
+    return CurvedSums(source.collect(CurvedRows(design), EVERY), design, Logistic(), ONE)
 
 
 def exact_rows(field: CurvedSums) -> tuple[list[list[Fraction]], list[int]]:

@@ -13,7 +13,7 @@ import numpy as np
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
-from kng.core.lattice import AffineMap, Lattice
+from kng.core.lattice import Lattice
 from kng.core.parts import Domain, Point, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
@@ -208,7 +208,7 @@ class QuantileRegressor(PrivateRegressor):
             self._public_bounds(columns),
             facts,
             finish,
-            _repeated(design.units, len(taus)),
+            design.units.repeated(len(taus)),
         )
         self.release_ = release([Stage(plans, source)], answer, ask.ledger, ask.bits)
         value = np.asarray(self.release_.value).reshape(len(taus), design.dim)
@@ -337,14 +337,3 @@ def _outwards(taus: Sequence[Fraction]) -> list[int]:
     """Return positions from the quantile nearest to the median outwards, up first and then down."""
     middle = min(range(len(taus)), key=lambda i: (abs(taus[i] - Fraction(1, 2)), i))
     return [middle, *range(middle + 1, len(taus)), *range(middle - 1, -1, -1)]
-
-
-def _repeated(units: AffineMap, times: int) -> AffineMap:
-    """Return the map that acts on each of several blocks."""
-    d, zero = len(units.offset), Fraction(0)
-    matrix = tuple(
-        (zero,) * (d * block) + row + (zero,) * (d * (times - 1 - block))
-        for block in range(times)
-        for row in units.matrix
-    )
-    return AffineMap(matrix, units.offset * times)

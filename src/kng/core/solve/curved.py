@@ -36,7 +36,7 @@ from kng.core.solve.quadratic_minimiser import minimiser
 _STEPS, _ATTEMPTS = 60, 12
 # After a step of this l1 length the next would be below 2**-54: steps square their lengths.
 _SHORT = 2.0**-27
-# What float64 may have taken from the eigenvalues of a Hessian is given back, in parts of its trace.
+# What float64 may have taken from eigenvalues of a Hessian is given back, in parts of its trace.
 _LOST = 2.0**-40
 # Thetas are rounded to multiples of 2**-80, and finer where steps may not fail.
 _GRID = 80

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from kng.core.curvature import Around
 from kng.core.design import Design
 from kng.core.enclosures import floor_ceil, precision, root_above
-from kng.core.records import EVERY, Source
 from kng.core.regions import Theta
-from kng.losses.kernels.curved_rows import PART, CurvedRows
+from kng.losses.kernels.curved_rows import PART
 from kng.losses.kernels.linear_rows import ENDS
 from kng.losses.pointwise.curved import Curved
 
@@ -50,11 +49,6 @@ def encloses(pointwise: object, design: Design) -> bool:
         return False
     half = design.records.step[-1] / design.half_y / 2
     return pointwise.residual or half.denominator.bit_count() == half.numerator.bit_count() == 1
-
-
-def read_curved(source: Source, design: Design, pointwise: Curved, scale: Fraction) -> CurvedSums:
-    """Bring all records home, in half their size."""
-    return CurvedSums(source.collect(CurvedRows(design), EVERY), design, pointwise, scale)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from kng.core.design import Design
-from kng.core.parts import Field, Norm
-from kng.core.privacy import PrivacyUnit
-from kng.core.records import Source
-from kng.losses.fields.curved_field import encloses, read_curved
+from kng.core.parts import Field
+from kng.core.records import EVERY, Source
+from kng.losses.fields.curved_field import CurvedSums, encloses
 from kng.losses.fields.piecewise_field import read_pieces
 from kng.losses.fields.quadratic_field import QuadraticField
+from kng.losses.kernels.curved_rows import CurvedRows
 from kng.losses.kernels.gram import Gram
-from kng.losses.pointwise.curved import Curved
 from kng.losses.pointwise.function import Pointwise
 from kng.losses.pointwise.huber import Huber
 from kng.losses.reading import measured_in
+
+if TYPE_CHECKING:
+    from kng.core.parts import Plan
 
 
 def minimisable(pointwise: Pointwise, proportion: Fraction | None, design: Design) -> bool:
@@ -25,20 +28,21 @@ def minimisable(pointwise: Pointwise, proportion: Fraction | None, design: Desig
     return proportion is not None or pieces or encloses(pointwise, design)
 
 
-def read_smooth(  # noqa: PLR0917
-    source: Source,
-    design: Design,
-    pointwise: Pointwise,
-    proportion: Fraction | None,
-    scale: Fraction,
-    unit: PrivacyUnit,
-    norm: Norm,
-) -> Field:
-    """Read what a minimiser needs; ``proportion`` is the slope of psi where it has only one."""
-    if proportion is not None:
-        state = source.reduce(Gram(design.records.last))
-        return QuadraticField.of(state, design, proportion, Fraction(1), measured_in(norm))
-    if type(pointwise) is Huber:
-        return read_pieces(source, design, unit, norm)
-    curved = cast("Curved", pointwise)  # or it could not be minimised
-    return cast("Field", read_curved(source, design, curved, scale))
+def read_smooth(source: Source, plans: Sequence[Plan]) -> list[Field]:
+    """Read what minimisers need; records that all plans look at many times are kept once."""
+    rows: Any = None
+    fields: list[Field] = []
+    for plan in plans:
+        problem = plan.problem
+        loss: Any = problem.loss
+        design, pointwise, slope = loss.design, loss.pointwise, loss.proportion
+        if slope is not None:
+            state, measure = source.reduce(Gram(design.records.last)), measured_in(problem.norm)
+            fields.append(QuadraticField.of(state, design, slope, Fraction(1), measure))
+        elif type(pointwise) is Huber:
+            fields.append(read_pieces(source, design, problem.unit, problem.norm))
+        else:
+            rows = source.collect(CurvedRows(design), EVERY) if rows is None else rows
+            curved = CurvedSums(rows, design, pointwise, loss.prediction_unit)
+            fields.append(cast("Field", curved))
+    return fields
