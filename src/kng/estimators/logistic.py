@@ -19,6 +19,8 @@ from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import positive, show
 from kng.core.lattice import Lattice
 from kng.core.parts import Domain, Point
+from kng.core.perturbed import PerturbedPlan
+from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Fact
@@ -30,13 +32,20 @@ from kng.estimators.declared_classes import declared, labels_of
 from kng.estimators.part_options import norm_for
 from kng.estimators.planned import planned
 from kng.estimators.private_model import PrivateModel
-from kng.estimators.public_facts import Columns, Look, Openings, centre_of, on_effects, resolved
+from kng.estimators.public_facts import (
+    Columns,
+    Kind,
+    Look,
+    Openings,
+    centre_of,
+    on_effects,
+    resolved,
+)
 from kng.estimators.request import Request, details
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import LEAST_BOUND, MOST, linear_design
 from kng.losses.pointwise.odds import Odds
 from kng.mechanisms import KNG, ObjectivePerturbation
-from kng.samplers.registry import Plan
 
 # Log-odds that an effect may be worth where KNG draws it from a box, unless coef_bound says.
 _REACH = Fraction(16)
@@ -125,7 +134,7 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
 
     _statistic: ClassVar[str] = "logistic regression"
     _mechanisms: ClassVar[tuple[str, ...]] = ("auto", "objective", "kng")
-    bounds_y: ClassVar[None] = None
+    bounds_y = None
 
     def __init__(
         self,
@@ -226,26 +235,28 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
 
     def _plans(
         self, design: Design, unit: PrivacyUnit, ask: Request, fitted: Sequence[int], classes: int
-    ) -> list[Plan]:
+    ) -> list[DensityPlan | PerturbedPlan]:
         """Plan one draw for each class that is fitted, with an equal share of epsilon."""
         way, share = self._way, ask.epsilon / len(fitted)
         if len(fitted) > 1 and way.centre is not None:
             raise SpecError(
                 "centre is for two classes; with more each has coefficients of its own."
             )
-        if way.name == "kng":
+        kind: Kind = "gradient" if way.name == "kng" else "smooth"
+        weigh: KNG | ObjectivePerturbation = KNG()
+        if kind == "gradient":
             way.refuse_centre()
-            domain, kind, weigh = self._box(design), "gradient", KNG()
+            domain = self._box(design)
         else:
             way.refuse_base()
             bound = None if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
             resolved(ask.epsilon, bound, design)
-            domain, kind = self._ball(bound) or _EVERYTHING, "smooth"
+            domain = self._ball(bound) or _EVERYTHING
             weigh = ObjectivePerturbation(way.share, centre_of(way.centre, design))
-        plans: list[Plan] = []
+        plans: list[DensityPlan | PerturbedPlan] = []
         for position in fitted:
             linear = Linear(Odds(position, classes), intercept=design.intercept)
-            loss, known, answers = on_effects(linear, design, domain, kind)  # type: ignore[arg-type]
+            loss, known, answers = on_effects(linear, design, domain, kind)
             norm = norm_for(way.norm, loss, unit, bounded=True)
             problem = Problem(loss, norm, known, design.records, answers, unit)
             plans.append(planned(weigh, problem, share, way.sampler))

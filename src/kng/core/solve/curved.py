@@ -100,7 +100,8 @@ class CurvedSolver:
 
     def _lost(self, bits: int) -> Fraction:
         """Return what rounding theta to multiples of 2**-bits can add to a residual, amply."""
-        return 8 * len(self._centre) * (self._field.steepest() + self._ridge) / 2**bits
+        steepest = self._field.steepest() + self._ridge
+        return Fraction(8 * len(self._centre), 2**bits) * steepest
 
     def _nearer(self, here: _Found, linear: Theta, size: Fraction, bits: int) -> _Found:
         """Return a point of a Newton step with a smaller residual, or the end of a sure step."""
