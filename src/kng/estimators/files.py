@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from kng.core.errors import SpecError
-from kng.estimators.private_model import PrivateModel
 from kng.estimators.public_facts import Columns, Openings
+from kng.estimators.regression import PrivateModel
 
 
 def fit_file(

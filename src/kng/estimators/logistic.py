@@ -31,7 +31,6 @@ from kng.estimators.array_shapes import covariates_in, response_in
 from kng.estimators.declared_classes import declared, labels_of
 from kng.estimators.part_options import norm_for
 from kng.estimators.planned import planned
-from kng.estimators.private_model import PrivateModel
 from kng.estimators.public_facts import (
     Columns,
     Kind,
@@ -41,6 +40,7 @@ from kng.estimators.public_facts import (
     on_effects,
     resolved,
 )
+from kng.estimators.regression import PrivateModel
 from kng.estimators.request import Request, details
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import LEAST_BOUND, MOST, linear_design
@@ -243,7 +243,7 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
                 "centre is for two classes; with more each has coefficients of its own."
             )
         kind: Kind = "gradient" if way.name == "kng" else "smooth"
-        weigh: KNG | ObjectivePerturbation = KNG()
+        weigh: Any = KNG()
         if kind == "gradient":
             way.refuse_centre()
             domain = self._box(design)
@@ -304,17 +304,16 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
     ) -> dict[str, Fact]:
         names, shown = self._coefficients(columns), tuple(str(label) for label in classes)
         absent = "an absent record, as does a label that is no class"
-        known: dict[str, Fact] = {**self._facts(), **rest, "missing counts as": absent}
         if len(classes) == 2:
-            return {
-                "classes": f"log-odds of {shown[1]} against {shown[0]}",
-                "coefficients": names,
-            } | known
-        return {
-            "classes": f"{', '.join(shown)}, each against the rest",
-            "epsilon per class": show(ask.epsilon / len(classes)),
-            "coefficients": tuple(f"{name} for {label}" for label in shown for name in names),
-        } | known
+            odds = f"log-odds of {shown[1]} against {shown[0]}"
+            found: dict[str, Fact] = {"classes": odds, "coefficients": names}
+        else:
+            found = {
+                "classes": f"{', '.join(shown)}, each against the rest",
+                "epsilon per class": show(ask.epsilon / len(classes)),
+                "coefficients": tuple(f"{name} for {label}" for label in shown for name in names),
+            }
+        return {**found, **self._facts(), **rest, "missing counts as": absent}
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return log-odds, of the second of two classes or of each class against the rest.

@@ -1,16 +1,281 @@
-"""What private regressions share: predictions, and a score for data that are public."""
+"""What private linear models share: a fit that is one release, in the caller's units."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kng.core.bounds import Bounds
+from kng.core.design import Cut, Design, across, from_zero
 from kng.core.errors import KngError, SchemaError, SpecError
-from kng.estimators.private_model import PrivateModel
+from kng.core.exact import exact, positive, show
+from kng.core.parts import Domain, Point, described
+from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.records import Source
+from kng.core.release import Fact, Release
+from kng.corridor import Answer, Stage, release
+from kng.data import covariates_of, open_columns, open_regression, open_response
+from kng.domains import L1Ball
+from kng.estimators.array_shapes import covariates_in, names_in, response_in
+from kng.estimators.based import base_of, said
+from kng.estimators.fit import Fit
+from kng.estimators.public_facts import (
+    Columns,
+    Look,
+    Opening,
+    Openings,
+    covariate_bounds,
+    declared_width,
+    resolved,
+    response_bounds,
+)
+from kng.estimators.request import Request, Way, details, request_of, way_of
+from kng.estimators.unfitted import Unfitted
+
+
+class PrivateModel(BaseEstimator):  # type: ignore[misc]
+    """A linear model that is fitted by one private release.
+
+    Attributes
+    ----------
+    coef_ : numpy.ndarray
+        Coefficients in the caller's units.
+    intercept_ : float
+        Prediction where all covariates are 0.
+    release_ : Release
+        The receipt; ``release_.value`` is the intercept, if there is one, then the coefficients.
+    n_features_in_ : int
+    """
+
+    epsilon: Any
+    bounds_X: Any  # noqa: N815 - scikit-learn's capital X
+    bounds_y: Any
+    coef_bound: Any
+    centre: Any = None
+    domain: Any = None
+    base: Any = None
+    fit_intercept: bool
+    mechanism: Any
+    norm: Any
+    sampler: str
+    neighbours: str
+    n_max: int | None
+    records_per_person: int
+    ledger: Any
+    random_state: Any
+    intercept_: Any
+    threshold_: float
+
+    _statistic: ClassVar[str]
+    _mechanisms: ClassVar[tuple[str, ...]]
+
+    def _fit(self, look: Look) -> Self:
+        """Fit to the columns that ``look`` finds, once the options are read."""
+        way = self._way
+        if way.domain is not None and self.coef_bound is not None:
+            raise SpecError(
+                "coef_bound and domain both say where coefficients are looked for. Give one of "
+                "them; both are in units of y."
+            )
+        former = dict(vars(self))
+        try:
+            self._refit(look)
+        except BaseException:
+            # What an earlier fit has paid for is not lost to one that is refused.
+            self.__dict__ = former
+            raise
+        return self
+
+    def _refit(self, look: Look) -> None:
+        ask = self._request()
+        coef_bound = None if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
+        columns, openings = look()
+        design = self._design(columns)
+        resolved(ask.epsilon, coef_bound, design)
+        source = openings.table(design.records)
+        unit = ask.unit(source)
+        fit = self._planned(design, ask, coef_bound, unit, openings.response)
+        self.release_ = self._release(columns, design, fit, source, ask)
+        value = np.atleast_1d(self.release_.value)
+        self.intercept_ = float(value[0]) if self.fit_intercept else 0.0
+        self.coef_ = value[1:] if self.fit_intercept else value
+
+    @property
+    def _way(self) -> Way:
+        """How theta is weighed: a name or an object, and the options that speak of the same."""
+        return way_of(
+            self.mechanism,
+            self._mechanisms,
+            norm=self.norm,
+            domain=self.domain,
+            sampler=self.sampler,
+            centre=self.centre,
+            base=self.base,
+        )
+
+    def _based(self, domain: Domain, half: Fraction | None) -> Domain:
+        """Return a domain of ours with the base that is stated; by name its scale is ``half``."""
+        base = self._way.base
+        if base is None:
+            return domain
+        if half is None and base in ("gaussian", "student"):
+            raise SpecError(
+                f"base={base!r} has half the range of y as its scale, and bounds_y is missing. "
+                "Give it, or a base such as kng.bases.Gaussian(10)."
+            )
+        ours: Domain = domain.based(base_of(base, [Fraction(0)], [half or Fraction(1)]))  # type: ignore[attr-defined]
+        return ours
+
+    def _ball(self, coef_bound: Fraction | None) -> Domain | None:
+        """Return where effects are looked for: a domain, or the ball that coef_bound is."""
+        return self._way.domain if coef_bound is None else L1Ball(coef_bound)
+
+    def _request(self) -> Request:
+        """Read the options that all regressions share."""
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            raise SpecError(f"fit_intercept must be True or False, got {self.fit_intercept!r}.")
+        return request_of(
+            epsilon=self.epsilon,
+            neighbours=self.neighbours,
+            n_max=self.n_max,
+            records_per_person=self.records_per_person,
+            ledger=self.ledger,
+            random_state=self.random_state,
+        )
+
+    def _design(self, columns: Columns) -> Design:
+        raise NotImplementedError
+
+    def _planned(
+        self,
+        design: Design,
+        ask: Request,
+        coef_bound: Fraction | None,
+        unit: PrivacyUnit,
+        response: Opening,
+    ) -> Fit:
+        raise NotImplementedError
+
+    def _in_memory(self, X: Any, y: Any) -> tuple[Columns, Openings]:
+        """Look at the shapes of X and y and at the names of columns, and leave the cells alone."""
+        X = covariates_in(X, self._declared_width())
+        with _our_errors():
+            validate_data(self, X, skip_check_array=True)
+        if self.n_features_in_ == 0:
+            public = self.neighbours == ReplaceOne.name and isinstance(X, np.ndarray)
+            found = f" (shape=({len(X)}, 0)) while a minimum of 1 is required" if public else ""
+            raise SchemaError(
+                f"Found array with 0 feature(s){found}. Give X at least one column, a covariate."
+            )
+        columns = Columns(self.n_features_in_, names_in(X))
+        response = response_in(y)
+        table = partial(open_regression, X, response)
+        return columns, Openings(table, partial(open_response, response))
+
+    def _of_file(self, path: Any, names: Sequence[str]) -> Openings:
+        """Open columns of a file, the last of them the response."""
+        return Openings(partial(open_columns, path, names), partial(open_columns, path, names[-1:]))
+
+    def _release(
+        self, columns: Columns, design: Design, fit: Fit, source: Source, ask: Request
+    ) -> Release:
+        facts: dict[str, Fact] = {
+            "coefficients": self._coefficients(columns),
+            **self._facts(),
+            **fit.facts,
+            **details(design.records, fit.plan.problem.unit),
+        }
+        lattice, units, also = fit.plan.lattice, design.units, fit.also
+        if also is not None:
+            facts["also released"] = also.names
+            lattice, units = lattice.beside(also.lattice), units.ignoring(len(also.names))
+
+        def finish(drawn: Sequence[Point]) -> Point:
+            fitted = fit.plan.place(drawn[-1])
+            return fitted if also is None else fitted + also.of(drawn)
+
+        answer = Answer(
+            self._statistic, lattice, False, self._public_bounds(columns), facts, finish, units
+        )
+        self.__dict__.pop("threshold_", None)
+        result = release([*fit.before, Stage([fit.plan], source)], answer, ask.ledger, ask.bits)
+        if fit.threshold is not None:
+            self.threshold_ = float(fit.threshold)
+        elif "threshold" in result.also:
+            self.threshold_ = result.also["threshold"]
+        return result
+
+    def _coefficients(self, columns: Columns) -> tuple[str, ...]:
+        """Return what the receipt calls the coefficients, in their order."""
+        return (columns.intercept,) * bool(self.fit_intercept) + columns.covariates
+
+    def _public_bounds(self, columns: Columns) -> Bounds:
+        """Return the caller's bounds; a response without any is not shown as if it had."""
+        bounds, names = self._covariates(columns), columns.covariates
+        low, high = bounds.low, bounds.high
+        if self.bounds_y is None:
+            return Bounds(low, high, names)
+        low_y, high_y = response_bounds(self.bounds_y)
+        return Bounds((*low, low_y), (*high, high_y), (*names, columns.target))
+
+    def _facts(self) -> dict[str, str]:
+        """Return the other numbers that the caller has stated."""
+        facts = {}
+        if self.coef_bound is not None:
+            facts["coef_bound"] = show(exact(self.coef_bound, "coef_bound"))
+        way = self._way
+        if way.domain is not None:
+            facts["domain"] = described(way.domain)
+        if way.base is not None:
+            facts |= said(way.base)
+        if way.centre is not None:
+            facts["centre"] = ", ".join(show(exact(v, "centre")) for v in way.centre)
+        return facts
+
+    @property
+    def _cut(self) -> Cut:
+        """How the range of a column becomes steps."""
+        return across if self.fit_intercept else from_zero
+
+    def _covariates(self, columns: Columns) -> Bounds:
+        """Read bounds_X: one pair for all columns, one array per end, or named columns."""
+        return covariate_bounds(self.bounds_X, columns)
+
+    def _declared_width(self) -> int | None:
+        """Return the number of covariates that bounds_X states, if it does."""
+        return declared_width(self.bounds_X)
+
+    def _predictions(self, X: Any) -> NDArray[np.float64]:
+        """Return  coef_ x + intercept_  of every record, NaN where a cell is missing."""
+        self._require_fit()
+        X = covariates_in(X, self.n_features_in_)
+        with _our_errors():
+            validate_data(self, X, skip_check_array=True, reset=False)
+        cells = covariates_of(X, self.n_features_in_)
+        with np.errstate(all="ignore"):
+            return np.asarray(cells @ self.coef_.T + self.intercept_)
+
+    def _require_fit(self) -> None:
+        try:
+            check_is_fitted(self)
+        except NotFittedError as error:
+            raise Unfitted(str(error)) from None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
@@ -83,3 +348,12 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
         return tags
+
+
+@contextmanager
+def _our_errors() -> Iterator[None]:
+    """Keep scikit-learn's words about widths and names, and make the error one of ours."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise SchemaError(str(error)) from None

@@ -20,9 +20,14 @@ from kng.core.quadratic import Matrix
 from kng.core.records import Source
 from kng.core.regions import Grid, Region
 from kng.core.shapes import BoxShape, Shape, with_intercept
-from kng.losses.accelerators import accelerator_of, load_plane_covers, load_smooth_covers
+from kng.losses.accelerators import (
+    accelerator_of,
+    load_plane_covers,
+    load_smooth_covers,
+    minimisable,
+    read_smooth,
+)
 from kng.losses.fields.linear_field import read_linear
-from kng.losses.fields.smooth_reading import minimisable, read_smooth
 from kng.losses.kernels.gram import load_products
 from kng.losses.kernels.linear_rows import ENDS, WHOLE, LinearRows
 from kng.losses.linear_encoding import Range, linear_design, linear_jitter, linear_lattice

@@ -6,8 +6,8 @@ A step goes to the minimiser, over the same set, of the quadratic with the gradi
 matrix A: the Hessian (Newton's step), or a bound L on it times the identity. Newton's steps in
 float64 find theta; whether they did is decided by an enclosure of the true gradient there
 (`core.curvature`). If that is too coarse, the gradient is enclosed more closely, record by record,
-and steps are taken that cannot fail: a part of a Newton step counts only if the residual falls by
-half as large a part, and a step with L I brings theta nearer by a factor below 1
+and steps are taken that cannot fail: a part of a Newton step counts only if the least residual so
+far falls by half as large a part, and a step with L I brings theta nearer by a factor below 1
 (`docs/proofs/mechanisms/curved.md`).
 
 The residual of theta in a ball is the gradient plus a vector of the normal cone there,
@@ -76,7 +76,7 @@ class CurvedSolver:
     def descent(self, linear: Theta) -> Iterator[tuple[Theta, Fraction]]:
         """Yield points and bounds on their distance from the minimiser, ever smaller."""
         last = self._start(linear)
-        bits = _BITS
+        bits, least = _BITS, None
         while True:
             yield last.found.theta, self._away(last, linear)
             off, size = last.found.off, _length(self._residual(last.found, linear))
@@ -84,7 +84,8 @@ class CurvedSolver:
                 bits = bits if off is None else 2 * bits
                 found = self._enclosed(last.found.theta, bits)
             else:
-                found = self._nearer(last.found, linear, size, bits)
+                least = size if least is None else min(least, size)
+                found = self._nearer(last.found, linear, least, bits)
             last = self._last = last._replace(found=found)
 
     def _start(self, linear: Theta) -> _Last:
@@ -103,8 +104,11 @@ class CurvedSolver:
         steepest = self._field.steepest() + self._ridge
         return Fraction(8 * len(self._centre), 2**bits) * steepest
 
-    def _nearer(self, here: _Found, linear: Theta, size: Fraction, bits: int) -> _Found:
-        """Return a point of a Newton step with a smaller residual, or the end of a sure step."""
+    def _nearer(self, here: _Found, linear: Theta, least: Fraction, bits: int) -> _Found:
+        """Return a point of a Newton step, or the end of a sure step.
+
+        The former only if its residual is below the least so far.
+        """
         slopes = self._slopes(here, linear)
         _, hessian = self._field.slopes(_floats(here.theta))
         target = self._step(here.theta, slopes, hessian, bits)
@@ -112,7 +116,7 @@ class CurvedSolver:
             at = Fraction(1, 2**k)
             point = [a + at * (b - a) for a, b in zip(here.theta, target, strict=True)]
             found = self._enclosed(self._rounded(point, bits), bits)
-            if _length(self._residual(found, linear)) <= (1 - at / 2) * size:
+            if _length(self._residual(found, linear)) <= (1 - at / 2) * least:
                 return found
         sure = float(self._field.steepest()) * (1 + 2.0**-40) * np.eye(len(slopes))
         return self._enclosed(self._step(here.theta, slopes, sure, bits), bits)
