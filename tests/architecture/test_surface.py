@@ -11,8 +11,8 @@ import kng
 
 NAMES = [
     "KNG",
-    "Exponential",
     "ExpectileRegressor",
+    "Exponential",
     "HuberRegressor",
     "KNorm",
     "KngError",

@@ -11,35 +11,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 
 from kng.core.design import Design
-from kng.core.parts import Field, Norm, Walled, filled
+from kng.core.parts import Norm, Walled, filled
 from kng.core.records import EVERY, Source
 from kng.core.shapes import BoxShape, InterceptShape, RoundShape
-from kng.losses.fields.curved_field import CurvedSums, encloses
+from kng.losses.fields.curved_field import encloses
 from kng.losses.fields.distances import Distances, Unchanged
 from kng.losses.fields.huber_records import HuberRecords, HuberRows
 from kng.losses.fields.moment_line import DistanceField, ParabolaField
-from kng.losses.fields.piecewise_field import read_pieces
 from kng.losses.fields.plane_records import ENDS as PLANE_ENDS
 from kng.losses.fields.plane_records import PlaneRecords, PlaneRows, exact_sum
-from kng.losses.fields.quadratic_field import QuadraticField
 from kng.losses.fields.ranked_line import EVERYWHERE, TiltedField, read_ranked, relation_of
-from kng.losses.kernels.curved_rows import CurvedRows
-from kng.losses.kernels.gram import Gram
 from kng.losses.kernels.moments import Moments
 from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.pointwise.function import Pointwise
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
-from kng.losses.reading import ReadPlan, measured_in
-
-if TYPE_CHECKING:
-    from kng.core.parts import Plan
+from kng.losses.reading import ReadPlan
 
 # The largest denominator of a quantile: it multiplies sums over records in float64.
 _DIGITS = 10**30
@@ -140,26 +133,6 @@ def minimisable(pointwise: Pointwise, proportion: Fraction | None, design: Desig
     """Tell whether a minimiser can be decided, by pieces (Huber's only) or the true gradient."""
     pieces = type(pointwise) is Huber and pointwise.scale == design.half_y
     return proportion is not None or pieces or encloses(pointwise, design)
-
-
-def read_smooth(source: Source, plans: Sequence[Plan]) -> list[Field]:
-    """Read what minimisers need; records that all plans look at many times are kept once."""
-    rows: Any = None
-    fields: list[Field] = []
-    for plan in plans:
-        problem = plan.problem
-        loss: Any = problem.loss
-        design, pointwise, slope = loss.design, loss.pointwise, loss.proportion
-        if slope is not None:
-            state, measure = source.reduce(Gram(design.records.last)), measured_in(problem.norm)
-            fields.append(QuadraticField.of(state, design, slope, Fraction(1), measure))
-        elif type(pointwise) is Huber:
-            fields.append(read_pieces(source, design, problem.unit, problem.norm))
-        else:
-            rows = source.collect(CurvedRows(design), EVERY) if rows is None else rows
-            curved = CurvedSums(rows, design, pointwise, loss.prediction_unit)
-            fields.append(cast("Field", curved))
-    return fields
 
 
 def _read_tilts(source: Source, plans: Sequence[ReadPlan]) -> list[TiltedField]:

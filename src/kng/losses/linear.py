@@ -25,9 +25,9 @@ from kng.losses.accelerators import (
     load_plane_covers,
     load_smooth_covers,
     minimisable,
-    read_smooth,
 )
 from kng.losses.fields.linear_field import read_linear
+from kng.losses.fields.piecewise_field import read_smooth
 from kng.losses.kernels.gram import load_products
 from kng.losses.kernels.linear_rows import ENDS, WHOLE, LinearRows
 from kng.losses.linear_encoding import Range, linear_design, linear_jitter, linear_lattice

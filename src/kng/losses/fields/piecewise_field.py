@@ -1,19 +1,29 @@
-"""A loss that is quadratic in pieces: squared within a scale of its own, linear beyond."""
+"""Smooth losses as minimisers ask them: quadratic in pieces, or else by their true gradient."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
 
 from kng.core.design import Design
-from kng.core.parts import Norm, Point
+from kng.core.parts import Field, Norm, Point
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.quadratic import Quadratic, fraction, rational
-from kng.core.records import Records, Source
+from kng.core.records import EVERY, Records, Source
 from kng.core.regions import Theta
+from kng.losses.fields.curved_field import CurvedSums
+from kng.losses.fields.quadratic_field import QuadraticField
+from kng.losses.kernels.curved_rows import CurvedRows
+from kng.losses.kernels.gram import Gram
 from kng.losses.kernels.held import Everything, Held
 from kng.losses.kernels.pieces import PieceSums
+from kng.losses.pointwise.huber import Huber
+from kng.losses.reading import measured_in
+
+if TYPE_CHECKING:
+    from kng.core.parts import Plan
 
 # So many records are brought home once, where their number is public, and not once a step.
 _HELD = 2**16
@@ -27,9 +37,29 @@ def read_pieces(source: Source, design: Design, unit: PrivacyUnit, norm: Norm) -
     return PiecewiseField(records, design, norm)
 
 
+def read_smooth(source: Source, plans: Sequence[Plan]) -> list[Field]:
+    """Read what minimisers need; records that all plans look at many times are kept once."""
+    rows: Any = None
+    fields: list[Field] = []
+    for plan in plans:
+        problem = plan.problem
+        loss: Any = problem.loss
+        design, pointwise, slope = loss.design, loss.pointwise, loss.proportion
+        if slope is not None:
+            state, measure = source.reduce(Gram(design.records.last)), measured_in(problem.norm)
+            fields.append(QuadraticField.of(state, design, slope, Fraction(1), measure))
+        elif type(pointwise) is Huber:
+            fields.append(read_pieces(source, design, problem.unit, problem.norm))
+        else:
+            rows = source.collect(CurvedRows(design), EVERY) if rows is None else rows
+            curved = CurvedSums(rows, design, pointwise, loss.prediction_unit)
+            fields.append(cast("Field", curved))
+    return fields
+
+
 @dataclass(frozen=True)
 class PiecewiseField:
-    """The summed loss over a source of records."""
+    """A summed loss over a source of records: squared within a scale of its own, linear beyond."""
 
     source: Records
     design: Design
