@@ -193,7 +193,7 @@ class CurvedField(Protocol):
         """Return a bound on the eigenvalues of its Hessian, at every theta."""
         ...
 
-    def slopes(self, theta: Theta) -> tuple[Vector, Matrix]:
+    def slopes(self, theta: Vector) -> tuple[Vector, Matrix]:
         """Return gradient and Hessian in float64, for steps; they promise nothing."""
         ...
 

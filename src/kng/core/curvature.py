@@ -46,7 +46,6 @@ class Around:
     reach: Fraction
     gradient: Vector
     rounding: float
-    hessian: Matrix
     least: Matrix
     fuzz: float
     doubts: Matrix

@@ -41,7 +41,6 @@ from kng.estimators.several_quantiles import (
     Quantiles,
     beside,
     kept_apart,
-    repeated,
 )
 from kng.estimators.smoothed_quantiles import (
     SmoothedRequest,
@@ -253,7 +252,7 @@ class QuantileRegressor(PrivateRegressor):
             self._public_bounds(columns),
             self._described(columns, design, unit, asked, apart),
             finish,
-            repeated(design.units, m),
+            design.units.repeated(m),
         )
         self.release_ = release([Stage(plans, source)], answer, ask.ledger, ask.bits)
         self._read_off(asked, design.dim)

@@ -12,7 +12,6 @@ import numpy as np
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
-from kng.core.lattice import AffineMap
 from kng.core.parts import Domain, described
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.domains import Box, Uncrossed
@@ -95,17 +94,6 @@ def beside(domain: Domain, intercept: bool, side: Literal[1, -1], than: int) -> 
             "noncrossing='predictions'."
         )
     return Uncrossed(domain, side, than)
-
-
-def repeated(units: AffineMap, times: int) -> AffineMap:
-    """Return the map that acts on each of several blocks."""
-    d, zero = len(units.offset), Fraction(0)
-    matrix = tuple(
-        (zero,) * (d * block) + row + (zero,) * (d * (times - 1 - block))
-        for block in range(times)
-        for row in units.matrix
-    )
-    return AffineMap(matrix, units.offset * times)
 
 
 def _several(value: Any) -> bool:

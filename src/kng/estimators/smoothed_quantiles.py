@@ -24,7 +24,7 @@ from kng.estimators.part_options import norm_for
 from kng.estimators.public_facts import Opening, on_effects
 from kng.estimators.request import Way
 from kng.estimators.scale_stages import LEVELS, ScaledFit
-from kng.estimators.several_quantiles import Quantiles, repeated
+from kng.estimators.several_quantiles import Quantiles
 from kng.losses.linear import Linear
 from kng.losses.pointwise.smoothed_pinball import SmoothedPinball
 from kng.mechanisms.scaled import Bent
@@ -92,7 +92,7 @@ class SmoothedRequest:
         also = None if measured is None else measured.also("scale of y", lambda scale: scale.size)
         m = len(problems)
         lattice = Lattice(lattice.origin * m, lattice.step * m, lattice.last * m)
-        units = repeated(self.design.units, m)
+        units = self.design.units.repeated(m)
         if also is not None:
             lattice, units = lattice.beside(also.lattice), units.ignoring(len(also.names))
         widths = tuple(self.bandwidth or tuning.bandwidth for tuning in tunings)

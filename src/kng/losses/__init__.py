@@ -3,6 +3,7 @@
 from kng.losses.distance import Distance
 from kng.losses.linear import Linear
 from kng.losses.location import Location
+from kng.losses.pointwise.counts import Counts
 from kng.losses.pointwise.expectile import Expectile
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.logistic import Logistic
@@ -11,6 +12,7 @@ from kng.losses.pointwise.smoothed_pinball import SmoothedPinball
 from kng.losses.pointwise.squared import Squared
 
 __all__ = [
+    "Counts",
     "Distance",
     "Expectile",
     "Huber",

@@ -20,9 +20,14 @@ from kng.core.quadratic import Matrix
 from kng.core.records import Source
 from kng.core.regions import Grid, Region
 from kng.core.shapes import BoxShape, Shape, with_intercept
-from kng.losses.accelerators import accelerator_of, load_plane_covers, load_smooth_covers
+from kng.losses.accelerators import (
+    accelerator_of,
+    load_plane_covers,
+    load_smooth_covers,
+    minimisable,
+)
 from kng.losses.fields.linear_field import read_linear
-from kng.losses.fields.smooth_reading import minimisable, read_smooth
+from kng.losses.fields.piecewise_field import read_smooth
 from kng.losses.kernels.gram import load_products
 from kng.losses.kernels.linear_rows import ENDS, WHOLE, LinearRows
 from kng.losses.linear_encoding import Range, linear_design, linear_jitter, linear_lattice
@@ -184,7 +189,7 @@ class Linear:
                 length += self.jitter / 2 + rows.unit  # y' is rounded up and shifted
             else:
                 low, high = (rows.unit * end for end in rows.ends())
-        scale = self._scale
+        scale = self.prediction_unit
         etas = Interval(-length * scale, length * scale)
         rho = self.pointwise.rho(etas, Interval(low * scale, high * scale))
         assert rho.high is not None  # of bounded ranges
@@ -223,7 +228,9 @@ class Linear:
                 f"The {self.pointwise.name} loss is exact while residuals are below 2**52 steps; "
                 "coefficients and responses reach beyond. Use a larger step of the coefficients."
             )
-        return exactly_stepped(self.pointwise, self.rows.unit * self._scale, *self._ranges(most))
+        return exactly_stepped(
+            self.pointwise, self.rows.unit * self.prediction_unit, *self._ranges(most)
+        )
 
     @property
     def described(self) -> str:
@@ -288,14 +295,17 @@ class Linear:
         """
         steepest = self.pointwise.curvature
         known = minimisable(self.pointwise, self.proportion, self.design)
-        return self.dim * steepest * self._scale if steepest is not None and known else None
+        return (
+            self.dim * steepest * self.prediction_unit if steepest is not None and known else None
+        )
 
     def typical_size(self, length: Fraction | None) -> Fraction:
         """Return a public guess of the length of theta in a domain of this l1 length.
 
-        2 scales, at which signal and noise are alike; without a scale half the length.
+        2 scales, at which signal and noise are alike, or 2 units of a prediction that has one of
+        its own, such as log-odds; otherwise half the length.
         """
-        if self.pointwise.scale is None:
+        if self.pointwise.scale is None and self.pointwise.residual:
             return (length or _ONE) / 2
         return Fraction(2) if length is None else min(Fraction(2), length)
 
@@ -307,7 +317,7 @@ class Linear:
     def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
         """Read the records once for all plans; below the charge."""
         if plans[0].weighs == "smooth":
-            return [self._read_smooth(source, plan) for plan in plans]
+            return read_smooth(source, plans)
         asked = cast("Sequence[ReadPlan]", plans)
         return self.reader(*asked)(source, asked)
 
@@ -317,12 +327,6 @@ class Linear:
         found = accelerator_of(plans) if boxes else None
         return found.read if found else read_linear
 
-    def _read_smooth(self, source: Source, plan: Plan) -> Field:
-        """Read what a minimiser needs."""
-        unit, norm = plan.problem.unit, plan.problem.norm
-        facts = self.design, self.pointwise, self.proportion, self._scale
-        return read_smooth(source, *facts, unit, norm)
-
     def largest(self, most: int) -> int:
         """Return the largest |psi| in whole steps, for predictions of at most so many of them."""
         found = self.pointwise.psi(*self._ranges(most))
@@ -331,11 +335,11 @@ class Linear:
 
     def _ranges(self, most: int) -> tuple[Interval, Interval]:
         """Return where predictions of at most so many whole numbers lie, and where responses do."""
-        unit, (low, high) = self.rows.unit * self._scale, self.rows.ends()
+        unit, (low, high) = self.rows.unit * self.prediction_unit, self.rows.ends()
         return Interval(-most * unit, most * unit), Interval(low * unit, high * unit)
 
     @property
-    def _scale(self) -> Fraction:
+    def prediction_unit(self) -> Fraction:
         """What y' is measured in for a pointwise function that has a scale of its own."""
         return _ONE if self.pointwise.scale is None else self.design.half_y
 

@@ -6,8 +6,9 @@ A step goes to the minimiser, over the same set, of the quadratic with the gradi
 matrix A: the Hessian (Newton's step), or a bound L on it times the identity. Newton's steps in
 float64 find theta; whether they did is decided by an enclosure of the true gradient there
 (`core.curvature`). If that is too coarse, the gradient is enclosed more closely, record by record,
-and steps are taken that cannot fail: a Newton step counts only if it halves the residual, and one
-with L I brings theta nearer by a factor below 1 (`docs/proofs/mechanisms/curved.md`).
+and steps are taken that cannot fail: a part of a Newton step counts only if the least residual so
+far falls by half as large a part, and a step with L I brings theta nearer by a factor below 1
+(`docs/proofs/mechanisms/curved.md`).
 
 The residual of theta in a ball is the gradient plus a vector of the normal cone there,
 
@@ -34,9 +35,13 @@ from kng.core.solve.quadratic_minimiser import minimiser
 # Newton's steps in float64, and points of a step that is too long.
 _STEPS, _ATTEMPTS = 60, 12
 # After a step of this l1 length the next would be below 2**-54: steps square their lengths.
-_SHORT = Fraction(1, 2**27)
-# Thetas are rounded to multiples of 2**-80, and finer at every step that may not fail.
+_SHORT = 2.0**-27
+# What float64 may have taken from eigenvalues of a Hessian is given back, in parts of its trace.
+_LOST = 2.0**-40
+# Thetas are rounded to multiples of 2**-80, and finer where steps may not fail.
 _GRID = 80
+# Parts 1, 1/2, 1/4, .. of a step that may not fail.
+_HALVES = 8
 # Bits of the first gradient that is enclosed record by record.
 _BITS = 128
 # From farther away than this it is worth starting anew.
@@ -57,7 +62,6 @@ class _Last(NamedTuple):
 
     found: _Found
     curvature: Curvature
-    hessian: Matrix
 
 
 class CurvedSolver:
@@ -72,16 +76,16 @@ class CurvedSolver:
     def descent(self, linear: Theta) -> Iterator[tuple[Theta, Fraction]]:
         """Yield points and bounds on their distance from the minimiser, ever smaller."""
         last = self._start(linear)
-        bits = _BITS
+        bits, least = _BITS, None
         while True:
             yield last.found.theta, self._away(last, linear)
             off, size = last.found.off, _length(self._residual(last.found, linear))
-            if off is None or size <= 4 * off:  # nothing to see but rounding
+            if off is None or size <= 4 * off + self._lost(bits):  # nothing to see but rounding
                 bits = bits if off is None else 2 * bits
                 found = self._enclosed(last.found.theta, bits)
             else:
-                found = self._nearer(last, linear, size, bits)
-                bits += 16
+                least = size if least is None else min(least, size)
+                found = self._nearer(last.found, linear, least, bits)
             last = self._last = last._replace(found=found)
 
     def _start(self, linear: Theta) -> _Last:
@@ -92,17 +96,30 @@ class CurvedSolver:
             theta = self._newton(start, linear)
             around = self._field.around(theta)
             found = _Found(theta, _fractions(around.gradient), None)
-            last = self._last = _Last(found, Curvature(around, self._ridge), around.hessian)
+            last = self._last = _Last(found, Curvature(around, self._ridge))
         return last
 
-    def _nearer(self, last: _Last, linear: Theta, size: Fraction, bits: int) -> _Found:
-        """Return the end of a Newton step if that halves the residual, or that of a sure one."""
-        theta, slopes = last.found.theta, self._slopes(last.found, linear)
-        found = self._enclosed(self._step(theta, slopes, last.hessian, bits), bits)
-        if 2 * _length(self._residual(found, linear)) <= size:
-            return found
-        sure = float(self._field.steepest()) * (1 + 2.0**-40) * np.eye(len(theta))
-        return self._enclosed(self._step(theta, slopes, sure, bits), bits)
+    def _lost(self, bits: int) -> Fraction:
+        """Return what rounding theta to multiples of 2**-bits can add to a residual, amply."""
+        steepest = self._field.steepest() + self._ridge
+        return Fraction(8 * len(self._centre), 2**bits) * steepest
+
+    def _nearer(self, here: _Found, linear: Theta, least: Fraction, bits: int) -> _Found:
+        """Return a point of a Newton step, or the end of a sure step.
+
+        The former only if its residual is below the least so far.
+        """
+        slopes = self._slopes(here, linear)
+        _, hessian = self._field.slopes(_floats(here.theta))
+        target = self._step(here.theta, slopes, hessian, bits)
+        for k in range(_HALVES):
+            at = Fraction(1, 2**k)
+            point = [a + at * (b - a) for a, b in zip(here.theta, target, strict=True)]
+            found = self._enclosed(self._rounded(point, bits), bits)
+            if _length(self._residual(found, linear)) <= (1 - at / 2) * least:
+                return found
+        sure = float(self._field.steepest()) * (1 + 2.0**-40) * np.eye(len(slopes))
+        return self._enclosed(self._step(here.theta, slopes, sure, bits), bits)
 
     def _enclosed(self, theta: Theta, bits: int) -> _Found:
         return _Found(theta, *self._field.gradient(theta, bits))
@@ -128,49 +145,56 @@ class CurvedSolver:
             for g, s in zip(slopes, signs, strict=True)
         )
 
-    def _newton(self, theta: Theta, linear: Theta) -> Theta:
-        """Return a point that steps in float64 lead to."""
-        gradient, hessian = self._known(theta)
+    def _newton(self, start: Theta, linear: Theta) -> Theta:
+        """Return a point that steps in float64 lead to; it promises nothing but to lie in Theta."""
+        theta, tilt = _floats(start), _floats(linear) - float(self._ridge) * _floats(self._centre)
+        slopes, hessian = self._at(theta, tilt)
         for _ in range(_STEPS):
-            slopes = self._slopes(_Found(theta, gradient, None), linear)
-            target = self._step(theta, slopes, hessian, _GRID)
-            step = _difference(target, theta)
-            before = _dot(slopes, step)
-            if sum(map(abs, step), _ZERO) <= _SHORT or before >= 0:
-                return target
-            theta, gradient, hessian = self._along(theta, step, before, linear)
-        return theta
+            target = self._target(theta, slopes, hessian)
+            step = _floats(target) - theta
+            before = float(slopes @ step)
+            if not before < 0 or np.abs(step).sum() <= _SHORT:
+                break
+            theta, slopes, hessian = self._along(theta, step, before, tilt)
+        return target
+
+    def _at(self, theta: Vector, tilt: Vector) -> tuple[Vector, Matrix]:
+        """Return gradient and Hessian of J, the latter without its ridge."""
+        gradient, hessian = self._field.slopes(theta)
+        return gradient + float(self._ridge) * theta + tilt, hessian
+
+    def _target(self, theta: Vector, slopes: Vector, hessian: Matrix) -> Theta:
+        """Return where Newton's step leads."""
+        if self._radius is not None:
+            return self._step(_fractions(theta), _fractions(slopes), hessian, _GRID)
+        ridge = float(self._ridge) + float(np.trace(hessian)) * _LOST
+        target = theta - np.linalg.solve(hessian + ridge * np.eye(len(theta)), slopes)
+        return _fractions(target if np.isfinite(target).all() else theta)
 
     def _along(
-        self, theta: Theta, step: Theta, before: Fraction, linear: Theta
-    ) -> tuple[Theta, Theta, Matrix]:
+        self, theta: Vector, step: Vector, before: float, tilt: Vector
+    ) -> tuple[Vector, Vector, Matrix]:
         """Return a point of a step where the slope along it is at most half as steep.
 
         It rises along the step. By secants and halves in turn.
         """
-        low, high, at = (_ZERO, before), (Fraction(1), -before), Fraction(1)
+        low, high, at = (0.0, before), (1.0, -before), 1.0
         for attempt in range(_ATTEMPTS):
-            point = self._rounded([a + at * s for a, s in zip(theta, step, strict=True)], _GRID)
-            gradient, hessian = self._known(point)
-            here = _dot(self._slopes(_Found(point, gradient, None), linear), step)
+            point = theta + at * step
+            slopes, hessian = self._at(point, tilt)
+            here = float(slopes @ step)
             if here <= -before / 2 and (here >= before / 2 or at == 1):
                 break
             low, high = ((at, here), high) if here < 0 else (low, (at, here))
-            share = Fraction(1, 2) if attempt % 2 else low[1] / (low[1] - high[1])
-            share = Fraction(min(max(float(share), 0.02), 0.98))
-            at = low[0] + share * (high[0] - low[0])
-        return point, gradient, hessian
-
-    def _known(self, theta: Theta) -> tuple[Theta, Matrix]:
-        gradient, hessian = self._field.slopes(theta)
-        return _fractions(gradient), hessian
+            share = 0.5 if attempt % 2 else low[1] / (low[1] - high[1])
+            at = low[0] + min(max(share, 0.02), 0.98) * (high[0] - low[0])
+        return point, slopes, hessian
 
     def _step(self, theta: Theta, slopes: Theta, hessian: Matrix, grid: int) -> Theta:
         """Return the minimiser of the quadratic with these slopes at theta, rounded."""
         d, ridge = len(theta), self._ridge
         rows = [[Fraction(hessian[max(i, j), min(i, j)]) for j in range(d)] for i in range(d)]
-        # What float64 may have lost below 0 is given back.
-        lost = Fraction(float(np.trace(hessian))) / 2**40
+        lost = Fraction(float(np.trace(hessian)) * _LOST)
         for i in range(d):
             rows[i][i] += ridge + lost
         vector = [_dot(row, theta) - g for row, g in zip(rows, slopes, strict=True)]
@@ -191,8 +215,8 @@ def _fractions(vector: Vector) -> Theta:
     return tuple(Fraction(v) for v in vector.tolist())
 
 
-def _difference(target: Theta, theta: Theta) -> Theta:
-    return tuple(b - a for a, b in zip(theta, target, strict=True))
+def _floats(theta: Theta) -> Vector:
+    return np.array([float(v) for v in theta])
 
 
 def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from kng.core.curvature import Around
 from kng.core.design import Design
 from kng.core.enclosures import floor_ceil, precision, root_above
-from kng.core.records import EVERY, Source
 from kng.core.regions import Theta
-from kng.losses.kernels.curved_rows import PART, CurvedRows
+from kng.losses.kernels.curved_rows import PART
 from kng.losses.kernels.linear_rows import ENDS
 from kng.losses.pointwise.curved import Curved
 
@@ -52,11 +51,6 @@ def encloses(pointwise: object, design: Design) -> bool:
     return pointwise.residual or half.denominator.bit_count() == half.numerator.bit_count() == 1
 
 
-def read_curved(source: Source, design: Design, pointwise: Curved, scale: Fraction) -> CurvedSums:
-    """Bring all records home, in half their size."""
-    return CurvedSums(source.collect(CurvedRows(design), EVERY), design, pointwise, scale)
-
-
 @dataclass(frozen=True, slots=True)
 class CurvedSums:
     """All records, as `CurvedRows` keeps them."""
@@ -72,11 +66,11 @@ class CurvedSums:
         assert curvature is not None  # a curved function states it
         return len(self.rows) * self.design.dim * curvature * self.scale
 
-    def slopes(self, theta: Theta) -> tuple[Array, Array]:
+    def slopes(self, theta: Array) -> tuple[Array, Array]:
         """Return gradient and Hessian."""
         d, sums = self.design.dim, _Sums(self.design.dim)
         hessian = np.zeros((d, d))
-        for z, eta, y in self._chunks(theta):
+        for z, eta, y in self._chunks(theta * float(self.scale)):
             found = self.pointwise.derivatives(eta, y, 0.0)
             sums.add(found.psi, z)
             hessian += _products(found.least, z)
@@ -88,7 +82,8 @@ class CurvedSums:
         sums, off = _Sums(d), self._off(theta)
         least, doubts = np.zeros((d, d)), np.zeros((d, d))
         slopes, total = 0.0, 0.0
-        for z, eta, y in self._chunks(theta):
+        weights = np.array([float(self.scale * t) for t in theta])
+        for z, eta, y in self._chunks(weights):
             found = self.pointwise.derivatives(eta, y, float(_REACH) * scale + off)
             doubt = found.doubt + found.most * off
             sums.add(found.psi, z)
@@ -105,7 +100,6 @@ class CurvedSums:
             _REACH,
             sums.total(),
             sums.rounding(len(self.rows)),
-            least * scale,
             least * scale,
             2 * d * roundings * slopes * lost * scale,
             doubts,
@@ -143,9 +137,8 @@ class CurvedSums:
         """Half a step of the response, in units of y'."""
         return self.design.records.step[-1] / self.design.half_y / 2
 
-    def _chunks(self, theta: Theta) -> Iterator[tuple[Array, Array, Array]]:
-        """Yield z, s z'theta and s y', some records at a time."""
-        weights = np.array([float(self.scale * t) for t in theta])
+    def _chunks(self, weights: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield z, z'weights and s y', some records at a time; the weights are s theta."""
         first, unit = int(self.design.intercept), float(self._step * self.scale)
         offset = self.design.offsets[-1]
         for at in range(0, len(self.rows), _CHUNK):

@@ -1,30 +1,45 @@
-"""A loss that is quadratic in pieces: squared within a scale of its own, linear beyond.
-
-psi = A clip(r, -1, 1) + b,  r the residual in units of the scale: A = 1 and b = 0 are Huber's.
-"""
+"""Smooth losses as minimisers ask them: quadratic in pieces, or else by their true gradient."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
 
 from kng.core.design import Design
-from kng.core.parts import Norm, Point
+from kng.core.parts import Field, Norm, Point
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.quadratic import Quadratic, fraction, rational
-from kng.core.records import Records, Source
+from kng.core.records import EVERY, Records, Source
 from kng.core.regions import Theta
+from kng.losses.fields.curved_field import CurvedSums
+from kng.losses.fields.quadratic_field import QuadraticField
+from kng.losses.kernels.curved_rows import CurvedRows
+from kng.losses.kernels.gram import Gram
 from kng.losses.kernels.held import Everything, Held
 from kng.losses.kernels.pieces import PieceSums
 from kng.losses.kernels.totals import Totals
+from kng.losses.pointwise.huber import Huber
+from kng.losses.pointwise.smoothed_pinball import SmoothedPinball
+from kng.losses.reading import measured_in
 
-# A and b.
+if TYPE_CHECKING:
+    from kng.core.parts import Plan
+
+# A and b of  psi = A clip(r, -1, 1) + b,  r the residual in units of the scale.
 Clipped = tuple[Fraction, Fraction]
 PLAIN = Fraction(1), Fraction(0)
 
 # So many records are brought home once, where their number is public, and not once a step.
 _HELD = 2**16
+
+
+def clipped_of(pointwise: object) -> Clipped | None:
+    """Return A and b of Huber's function and of the smoothed check loss; None of any other."""
+    if type(pointwise) is SmoothedPinball:
+        return pointwise.clipped
+    return PLAIN if type(pointwise) is Huber else None
 
 
 def read_pieces(
@@ -49,9 +64,33 @@ def _pushed(records: Records, design: Design, push: Fraction) -> Theta:
     return (push * n, *slopes) if design.intercept else tuple(slopes)
 
 
+def read_smooth(source: Source, plans: Sequence[Plan]) -> list[Field]:
+    """Read what minimisers need; records that all plans look at many times are kept once."""
+    rows: Any = None
+    fields: list[Field] = []
+    for plan in plans:
+        problem = plan.problem
+        loss: Any = problem.loss
+        design, pointwise, slope = loss.design, loss.pointwise, loss.proportion
+        if slope is not None:
+            state, measure = source.reduce(Gram(design.records.last)), measured_in(problem.norm)
+            fields.append(QuadraticField.of(state, design, slope, Fraction(1), measure))
+        elif (clipped := clipped_of(pointwise)) is not None:
+            pieces = read_pieces(source, design, problem.unit, problem.norm, clipped)
+            fields.append(pieces)
+        else:
+            rows = source.collect(CurvedRows(design), EVERY) if rows is None else rows
+            curved = CurvedSums(rows, design, pointwise, loss.prediction_unit)
+            fields.append(cast("Field", curved))
+    return fields
+
+
 @dataclass(frozen=True)
 class PiecewiseField:
-    """The summed loss over a source of records: ``times`` Huber's, and ``push``'theta."""
+    """A summed loss over a source of records: squared within a scale of its own, linear beyond.
+
+    It is ``times`` Huber's loss, and ``push``'theta.
+    """
 
     source: Records
     design: Design

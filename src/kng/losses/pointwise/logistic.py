@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import factorial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,20 +15,17 @@ from kng.core.errors import SpecError
 from kng.core.lattice import power_of_two_below
 from kng.losses.pointwise.chords import convex
 from kng.losses.pointwise.curved import Derivatives
+from kng.losses.pointwise.exponential import FAR, exp_minus, horner
 from kng.losses.pointwise.function import Chords, Interval
 from kng.losses.pointwise.steps import PSI, RHO, WHOLE, largest_residual
 
 Array = NDArray[np.float64]
 
-# exp(-f) for |f| <= ln(2) / 2: what follows f^13 / 13! is below 2**-57 of it.
-_EXP = tuple((-1) ** k / factorial(k) for k in range(13, -1, -1))
 # 2 atanh(s) / s in s^2 <= 1/9: what follows s^36 / 37 is below 2**-59 of it.
 _ATANH = tuple(2 / (2 * k + 1) for k in range(18, -1, -1))
-# ln(2) in two parts: whole numbers up to 2**20 times the first are exact.
-_PER_LN2, _LN2, _LN2_REST = 1.4426950408889634, 2977044471 / 2**32, 1.9082149292705877e-10
 # Margins are cut to this grid before psi is computed: neighbours on it have psi so far apart that
 # rounding cannot turn them round. Beyond 64 there is nothing to add to whole steps.
-_GRID, _FAR = 2.0**32, 64.0
+_GRID = 2.0**32
 # rho as computed is off by less than 2**-45 of it; this factor keeps it below rho.
 _BELOW = 1 - 2.0**-44
 # Roundings of the ends of a chord of rho, and of psi in steps, beside its truncation.
@@ -172,9 +168,9 @@ class LogisticSteps:
 
     def _value(self, eta: Array, y: Array) -> Array:
         margin = self._sign(y) * eta * self.unit
-        small = _exp_minus(np.abs(margin))
+        small = exp_minus(np.abs(margin))
         s = small / (2 + small)
-        return (np.maximum(margin, 0.0) + s * _horner(_ATANH, s * s)) * float(self.steps)
+        return (np.maximum(margin, 0.0) + s * horner(_ATANH, s * s)) * float(self.steps)
 
     def psi_chords(self, low: Array, high: Array, y: Array) -> Chords:
         """Return chords of sigma, moved to the middle of what they miss.
@@ -233,31 +229,14 @@ def _softplus(margin: Fraction) -> tuple[Fraction, Fraction]:
     return more + Fraction(low, 2**_BITS), more + Fraction(high, 2**_BITS)
 
 
-def _horner(terms: tuple[float, ...], x: Array) -> Array:
-    """Return the polynomial with these terms, the highest power first."""
-    value = np.full_like(x, terms[0])
-    for term in terms[1:]:
-        value *= x
-        value += term
-    return value
-
-
-def _exp_minus(t: Array) -> Array:
-    """Return exp(-t) for t >= 0, and 0 beyond 64: exp(-t) = 2**-n exp(-f), f = t - n ln(2)."""
-    near = np.minimum(t, _FAR)
-    n = np.rint(near * _PER_LN2)
-    f = (near - n * _LN2) - n * _LN2_REST
-    return np.where(t < _FAR, np.ldexp(_horner(_EXP, f), -n.astype(np.int64)), 0.0)
-
-
 def _cut(margin: Array) -> Array:
     """Round margins down to the grid."""
-    return np.asarray(np.floor(np.clip(margin, -_FAR, _FAR) * _GRID) / _GRID)
+    return np.asarray(np.floor(np.clip(margin, -FAR, FAR) * _GRID) / _GRID)
 
 
 def _tail(margin: Array) -> Array:
     """Return sigma(-|margin|), at most 1/2."""
-    small = _exp_minus(np.abs(margin))
+    small = exp_minus(np.abs(margin))
     return np.asarray(small / (1 + small))
 
 
