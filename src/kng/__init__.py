@@ -19,20 +19,26 @@ if TYPE_CHECKING:
     from kng.core.release import Release
     from kng.estimators import geometric_median, mean, median, quantile
     from kng.estimators.assembled import KNG, Exponential, KNorm, ObjectivePerturbation
+    from kng.estimators.expectile import ExpectileRegressor
     from kng.estimators.huber import HuberRegressor
     from kng.estimators.linear import LinearRegression
+    from kng.estimators.logistic import LogisticRegression
+    from kng.estimators.poisson import PoissonRegressor
     from kng.estimators.quantile_regression import QuantileRegressor
     from kng.ledger import Ledger
 
 _HOMES = {
     "Exponential": "kng.estimators.assembled",
+    "ExpectileRegressor": "kng.estimators.expectile",
     "HuberRegressor": "kng.estimators.huber",
     "KNG": "kng.estimators.assembled",
     "KNorm": "kng.estimators.assembled",
     "KngError": "kng.core.errors",
     "Ledger": "kng.ledger",
     "LinearRegression": "kng.estimators.linear",
+    "LogisticRegression": "kng.estimators.logistic",
     "ObjectivePerturbation": "kng.estimators.assembled",
+    "PoissonRegressor": "kng.estimators.poisson",
     "QuantileRegressor": "kng.estimators.quantile_regression",
     "Release": "kng.core.release",
     "geometric_median": "kng.estimators",
@@ -46,13 +52,16 @@ _PACKAGES = ("bases", "domains", "losses", "norms")
 
 __all__ = [
     "KNG",
+    "ExpectileRegressor",
     "Exponential",
     "HuberRegressor",
     "KNorm",
     "KngError",
     "Ledger",
     "LinearRegression",
+    "LogisticRegression",
     "ObjectivePerturbation",
+    "PoissonRegressor",
     "QuantileRegressor",
     "Release",
     "__version__",

@@ -11,13 +11,16 @@ import kng
 
 NAMES = [
     "KNG",
+    "ExpectileRegressor",
     "Exponential",
     "HuberRegressor",
     "KNorm",
     "KngError",
     "Ledger",
     "LinearRegression",
+    "LogisticRegression",
     "ObjectivePerturbation",
+    "PoissonRegressor",
     "QuantileRegressor",
     "Release",
     "__version__",

@@ -48,6 +48,7 @@ from kng.domains import Box
 from kng.estimators import quantile_regression
 from kng.estimators.planned import _remembered as remembered
 from kng.estimators.public_facts import Columns
+from kng.estimators.several_quantiles import Quantiles
 from kng.losses import Huber, Linear
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf
@@ -82,6 +83,7 @@ class Plane:
     records_per_person: int = 1
     boxes: tuple[tuple[int, int], ...] = ()  # of the covariates, if they are others
     response: tuple[int, int] = (-END, END)
+    weights: tuple[int, ...] | None = None
 
     @property
     def first(self) -> Record:
@@ -109,10 +111,10 @@ class Plane:
         design = model._design(Columns(self.columns))
         lattice = tiny(design, self.bound, self.reach)
         unit = unit_of(self.relation, n, self.records_per_person)
-        taus = [Fraction(q) for q in self.quantiles]
+        asked = Quantiles.of(sorted(self.quantiles, key=Fraction), self.weights, self.epsilon)
         remembered.cache_clear()  # plans from before a fault was seeded, or mended
         with patch.object(quantile_regression, "on_effects", _on(lattice)):
-            plans = model._stepwise(design, unit, taus, self.epsilon / len(taus))
+            plans = model._plans(design, unit, model._box(design), asked, apart=True)
         assert all(isinstance(plan, DensityPlan) for plan in plans)
         return plans
 

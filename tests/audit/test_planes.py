@@ -171,6 +171,13 @@ def test_quantiles_released_stepwise_lose_at_most_epsilon_together(
     assert verdict.tightness > (0.38 if mechanism == "kng" else 0.15), verdict.tightness
 
 
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_weighted_quantiles_lose_at_most_epsilon_together(relation: str) -> None:
+    verdict = stepwise(Plane(("0.5", "0.25"), relation, reach=2, weights=(1, 3)))
+    assert verdict.private, verdict
+    assert verdict.tightness > 0.38, verdict.tightness
+
+
 @pytest.mark.parametrize("columns", [1, 2])
 @pytest.mark.parametrize("quantiles", STEPWISE, ids=str)
 def test_quantiles_released_stepwise_never_cross(columns: int, quantiles: tuple[str, ...]) -> None:

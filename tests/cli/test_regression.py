@@ -244,8 +244,8 @@ def test_words_of_the_library_become_options(run, bills):
         ),
         (
             "quantreg",
-            ("--quantile", "0.2", "--quantile", "0.8", "--no-intercept"),
-            "Leave out --no-intercept, or fit one quantile at a time.",
+            ("--mechanism", "kng", "--smoothing", "1"),
+            "--mechanism kng draws planes of the check loss itself",
         ),
     ):
         outcome = run(command, bills, *words, *more)

@@ -23,6 +23,7 @@ from kng.losses.pointwise.expectile import Expectile
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.logistic import Logistic
 from kng.losses.pointwise.pinball import Pinball
+from kng.losses.pointwise.smoothed_pinball import SmoothedPinball
 from kng.losses.pointwise.squared import Squared
 from kng.losses.reading import measured_in
 from kng.norms import L1, L2, InterceptSup, LInf
@@ -56,6 +57,7 @@ CELLS = {
     "huber through 0": (Huber(F(1, 3)), False, F(1, 3), 2**21, F(1, 2**10)),
     "expectile": (Expectile(F(9, 10)), True, None, 2**16, F(1, 2**20)),
     "logistic": (Logistic(), True, None, 2**16, F(1, 2**20)),
+    "smoothed": (SmoothedPinball(F(9, 10), F(1, 2)), True, F(1, 2), 2**21, F(1, 2**20)),
 }
 
 

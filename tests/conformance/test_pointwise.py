@@ -17,6 +17,7 @@ from kng.losses.pointwise.function import Interval, Pointwise
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.logistic import Logistic
 from kng.losses.pointwise.pinball import Pinball
+from kng.losses.pointwise.smoothed_pinball import SmoothedPinball
 from kng.losses.pointwise.squared import Squared
 from kng.losses.pointwise.steps import floor_product
 
@@ -32,6 +33,9 @@ FUNCTIONS: dict[str, Pointwise] = {
     "expectile": Expectile(0.9),
     "tilted": Expectile("0.12345678901234567"),
     "logistic": Logistic(),
+    "smoothed": SmoothedPinball(0.3, 3),
+    "smoothed widely": SmoothedPinball("1/2", "1000.1"),
+    "smoothed little": SmoothedPinball("0.12345678901234567", "1/7"),
 }
 
 # Weights times residuals are whole numbers up to 2**52.
@@ -51,6 +55,10 @@ def truth(function: Pointwise, eta: Fraction, y: Fraction) -> tuple[Fraction, Fr
     if isinstance(function, Expectile):
         weight = function.tau if r < 0 else 1 - function.tau
         return weight * r, weight * r * r / 2
+    if isinstance(function, SmoothedPinball):
+        tau, r = function.tau, r / function.bandwidth
+        share = max(min((1 + r) / 2, Fraction(1)), Fraction(0))
+        return share - tau, share * share - tau * r + (max(r - 1, Fraction(0)))
     assert isinstance(function, Huber)
     r /= function.threshold
     size = abs(r)

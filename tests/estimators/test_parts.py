@@ -219,8 +219,8 @@ def test_estimators_with_parts_are_cloned_and_pickled(parts):
         (kng.QuantileRegressor, {"domain": Whole()}, ["pinball", "bounded"]),
         (
             kng.QuantileRegressor,
-            {"domain": L1Ball(3), "quantile": [0.25, 0.75]},
-            ["Several quantiles", "L1Ball"],
+            {"domain": L1Ball(3), "quantile": [0.25, 0.75], "noncrossing": "planes"},
+            ["several quantiles", "L1Ball"],
         ),
         (kng.QuantileRegressor, {"domain": Box(-1, 1, dim=2)}, ["Box(", "2", "3"]),
         (

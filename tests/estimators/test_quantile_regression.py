@@ -44,15 +44,77 @@ def test_a_release_without_a_seed_is_exact():
 
 
 @pytest.mark.parametrize("columns", [1, 2])
-def test_several_quantiles_do_not_cross_within_the_bounds(columns):
+def test_planes_of_several_quantiles_do_not_cross_within_the_bounds(columns):
+    """With few records that is the default."""
     X, y = records(300, columns)
     corners = np.array(list(product((-1.0, 1.0), repeat=columns)))
     for seed in range(4):
         fitted = model(quantile=[0.25, 0.5, 0.75], epsilon=0.5, random_state=seed).fit(X, y)
         assert fitted.coef_.shape == (3, columns)
-        assert np.all(np.diff(fitted.predict(corners), axis=1) >= -1e-12)
+        planes = corners @ fitted.coef_.T + fitted.intercept_
+        assert np.all(np.diff(planes, axis=1) >= -1e-12)
+    named = model(quantile=[0.25, 0.5, 0.75], epsilon=0.5, random_state=3, noncrossing="planes")
+    assert named.fit(X, y).release_ == fitted.release_
     assert fitted.release_.details["epsilon per quantile"].startswith("1/6, ")
     assert dict(fitted.release_.rows())["epsilon per quantile"].startswith("0.167, ")
+
+
+def crossing(n: int):
+    """Return records whose quantile planes cross within the bounds, right of most records."""
+    rng = np.random.default_rng(0)
+    x = rng.beta(2, 6, n) * 2 - 1
+    return x[:, None], np.clip(0.3 * x + 0.4 * (0.2 - x) * rng.normal(size=n), -2, 2)
+
+
+@pytest.mark.parametrize("options", [{}, {"neighbours": "add-remove"}])
+def test_planes_of_many_records_are_those_of_single_releases_and_predictions_are_in_order(options):
+    X, y = crossing(4000)
+    several = model(quantile=[0.25, 0.5, 0.75], weights=[2, 1, 1], epsilon=2, **options).fit(X, y)
+    alone = model(quantile=0.25, epsilon=1, **options).fit(X, y)
+    assert np.array_equal(several.coef_[0], alone.coef_)  # the first draw of the same bits
+    grid = np.linspace(-3, 3, 50)[:, None]
+    planes = grid @ several.coef_.T + several.intercept_
+    assert np.any(np.diff(planes, axis=1) < 0)
+    assert np.array_equal(several.predict(grid), np.sort(planes, axis=1))
+    apart = model(quantile=[0.25, 0.5, 0.75], epsilon=2, noncrossing="planes").fit(X, y)
+    inside = np.array([[-1.0], [1.0]])
+    assert np.all(np.diff(inside @ apart.coef_.T + apart.intercept_, axis=1) >= -1e-12)
+
+
+def test_weights_divide_epsilon_and_one_charge_pays_for_all(tmp_path):
+    ledger = kng.Ledger(tmp_path / "budget.db", cap=1)
+    fitted = model(
+        quantile=[0.1, 0.5, 0.9], weights=(3, "1.5", 3), epsilon="0.5", ledger=ledger,
+        random_state=None,
+    ).fit(*records(200))  # fmt: skip
+    (entry,) = ledger.history()
+    assert (ledger.spent, entry.state) == (Fraction(1, 2), "released")
+    assert fitted.release_.event.epsilon == Fraction(1, 2)
+    parts = fitted.release_.details["epsilon per quantile"]
+    assert parts.startswith("0.2, 0.1, 0.2, drawn from the middle outwards")
+
+
+def test_equal_weights_are_no_weights():
+    X, y = records(200)
+    plain, equal = (model(quantile=[0.2, 0.7], weights=w).fit(X, y) for w in (None, [7, 7]))
+    assert plain.release_ == equal.release_
+
+
+def test_quantiles_through_zero_have_predictions_in_order():
+    X, y = records(300)
+    fitted = model(quantile=[0.25, 0.75], fit_intercept=False).fit(X, y)
+    assert np.all(np.diff(fitted.predict(X), axis=1) >= 0)
+    assert "drawn by itself" in fitted.release_.details["epsilon per quantile"]
+
+
+def test_sorted_predictions_are_no_farther_from_quantiles_that_are_in_order():
+    rng = np.random.default_rng(4)
+    truth, found = np.sort(rng.normal(size=(2000, 5)), axis=1), rng.normal(size=(2000, 5))
+    for power in (1, 2, 5):
+        before, after = (
+            (np.abs(each - truth) ** power).sum(axis=1) for each in (found, np.sort(found, axis=1))
+        )
+        assert np.all(after <= before * (1 + 1e-12))
 
 
 @pytest.mark.parametrize("columns", [1, 2])
@@ -107,8 +169,18 @@ def test_units_do_not_matter():
         ({"quantile": [0.5, 0.25]}, "increasing"),
         ({"quantile": [0.5, 0.5]}, "increasing"),
         ({"quantile": []}, "empty"),
-        ({"quantile": [0.25, 0.5], "fit_intercept": False}, "intercept"),
-        ({"mechanism": "objective"}, "mechanism"),
+        (
+            {"quantile": [0.25, 0.5], "fit_intercept": False, "noncrossing": "planes"},
+            "intercept",
+        ),
+        ({"quantile": [0.25, 0.5], "weights": [1]}, "one number per quantile"),
+        ({"quantile": 0.25, "weights": [1, 2]}, "one number per quantile"),
+        ({"quantile": [0.25, 0.5], "weights": [1, 0]}, "weights"),
+        ({"quantile": [0.25, 0.5], "weights": [1, -1]}, "weights"),
+        ({"quantile": [0.25, 0.5], "weights": ["a", 1]}, "weights"),
+        ({"noncrossing": "sorted"}, "noncrossing"),
+        ({"noncrossing": None}, "noncrossing"),
+        ({"mechanism": "k-norm"}, "mechanism"),
         ({"norm": "l3"}, "norm"),
         ({"sampler": "metropolis"}, "branch-and-bound"),
         ({"bounds_X": None}, "bounds_X is missing"),
@@ -124,10 +196,10 @@ def test_what_cannot_be_served_is_refused_before_the_charge(tmp_path, options, m
     assert ledger.remaining == 1
 
 
-def test_nine_columns_are_refused_and_the_chain_is_named():
+def test_nine_columns_are_refused_by_kng_and_the_chain_is_named():
     X, y = records(50, 9)
     with pytest.raises(kng.KngError, match="hit-and-run"):
-        model().fit(X, y)
+        model(mechanism="kng").fit(X, y)
     fitted = model(sampler="hit-and-run").fit(X, y)
     assert fitted.coef_.shape == (9,)
 

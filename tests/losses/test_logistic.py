@@ -17,9 +17,10 @@ from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.privacy import Guarantee
 from kng.core.problem import Problem
 from kng.domains import L1Ball
-from kng.losses import Linear, Location, Logistic
+from kng.losses import Linear, Location, Logistic, Pinball
+from kng.losses.pointwise.exponential import exp_minus
 from kng.losses.pointwise.function import Interval
-from kng.losses.pointwise.logistic import _exp_minus, _sigma
+from kng.losses.pointwise.logistic import _sigma
 from kng.losses.pointwise.steps import PSI
 from kng.mechanisms import ObjectivePerturbation
 from kng.norms import L2
@@ -40,7 +41,7 @@ def margins(rng) -> np.ndarray:
 
 def test_exp_and_sigma_are_as_close_as_the_proof_says():
     m = margins(np.random.default_rng(1))
-    sigma, small = _sigma(m), _exp_minus(np.abs(m))
+    sigma, small = _sigma(m), exp_minus(np.abs(m))
     assert ((sigma >= 0) & (sigma <= 1)).all()
     with precision(300):
         for i, t in enumerate(m):
@@ -144,7 +145,7 @@ def test_what_does_not_fit_is_refused():
     for classes in ((1, 2), ("no", "yes"), (0, 1, 2), (1, 0)):
         with pytest.raises(SpecError, match="classes must be"):
             Logistic(classes)
-    posed = Lined(Logistic(), LABELS)
+    posed = Lined(Pinball(0.5), LABELS)
     parts = posed.loss, L2(), L1Ball(1, dim=2), posed.records, posed.lattice
     with pytest.raises(IncompatibleParts, match="true gradient"):
         ObjectivePerturbation().plan(Problem(*parts, UNITS["replace-one"](3)), F(1))

@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 # Handed on under the same name, and only if given: the defaults are the library's.
 _SAME_NAME = (
     *("mechanism", "norm", "sampler", "neighbours", "n_max", "records_per_person"),
-    *("coef_bound", "threshold"),
+    *("coef_bound", "threshold", "smoothing"),
 )
 
 
@@ -75,6 +75,22 @@ def read_regression(options: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[s
         "fit_intercept": not options["no_intercept"],
     }
     return arguments, covariates
+
+
+def read_classes(text: str | None, bounds: Ends | None) -> tuple[float, ...] | tuple[str, ...]:
+    """Read A,B as a line of CSV: numbers if all of them are, text otherwise."""
+    if bounds is not None:
+        raise SpecError(
+            "--bounds names the target, which has classes. Leave its bounds out, and name the "
+            "labels, as in --classes no,yes."
+        )
+    if text is None:
+        raise SpecError("classes are missing; name the labels, as in --classes no,yes.")
+    labels = tuple(label.strip() for label in next(csv.reader([text]), []))
+    try:
+        return tuple(float(label) for label in labels)
+    except ValueError:
+        return labels
 
 
 def _named_bounds(texts: Sequence[str]) -> dict[str, Ends]:

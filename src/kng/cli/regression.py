@@ -1,4 +1,4 @@
-"""``kng linear``, ``kng huber`` and ``kng quantreg``."""
+"""``kng linear``, ``kng huber``, ``kng quantreg`` and ``kng logistic``."""
 
 from __future__ import annotations
 
@@ -96,24 +96,60 @@ def huber(**options: Any) -> None:
     metavar="NUMBER",
     help="Which quantile, strictly between 0 and 1; repeat for several. The median unless given.",
 )
-@option("--mechanism", metavar="NAME", help="auto, kng or exponential.")
+@option(
+    "--smoothing",
+    metavar="NUMBER",
+    help="Bandwidth of a smoothed loss, in the units of the target; or auto, which is taken for "
+    "more than five coefficients.",
+)
+@option("--mechanism", metavar="NAME", help="auto, kng, exponential or objective.")
 @option("--norm", metavar="NAME", help="auto or linf.")
 @SAMPLER
 @with_options(*PROMISE)
 def quantreg(quantile: tuple[str, ...], **options: Any) -> None:
-    """Release a private quantile regression of up to five coefficients.
+    """Release a private quantile regression.
 
     DATA is a CSV file. Its first line names the columns and is public. Several quantiles share
-    epsilon equally and do not cross within the bounds.
+    epsilon equally.
     """
     _release("QuantileRegressor", options, quantile)
 
 
-def _release(estimator: str, options: dict[str, Any], quantile: tuple[str, ...] = ()) -> None:
+@click.command(
+    epilog="\b\nkng logistic survey.csv --target insured --classes no,yes --bounds age=0:120 "
+    "--epsilon 1"
+)
+@_shared
+@option(
+    "--classes",
+    metavar="A,B",
+    help="The labels that the target may have, never read from the data: two or more. A record "
+    "with any other label is absent. Required.",
+)
+@option("--mechanism", metavar="NAME", help="auto, objective, or kng for up to 4 coefficients.")
+@option("--norm", metavar="NAME", help="auto, linf, l2 or l1.")
+@SAMPLER
+@with_options(*PROMISE)
+def logistic(classes: str | None, **options: Any) -> None:
+    """Release a private logistic regression.
+
+    DATA is a CSV file. Its first line names the columns and is public. Coefficients are effects on
+    the log-odds of the second of two classes, in sorted order; of three or more each is fitted
+    against the rest with an equal part of epsilon. The target has classes and no bounds.
+    """
+    _release("LogisticRegression", options, classes=classes)
+
+
+def _release(
+    estimator: str,
+    options: dict[str, Any],
+    quantile: tuple[str, ...] = (),
+    classes: str | None = None,
+) -> None:
     """Read the words and fit the estimator to columns of the file."""
     # Imported here: `kng --help` should not wait for NumPy and scikit-learn.
     import kng
-    from kng.cli.arguments import one_or_several, read_options, read_regression
+    from kng.cli.arguments import one_or_several, read_classes, read_options, read_regression
     from kng.cli.receipt import hand_over
     from kng.estimators.files import fit_file
 
@@ -121,6 +157,8 @@ def _release(estimator: str, options: dict[str, Any], quantile: tuple[str, ...] 
     columns, covariates = read_regression(options)
     if quantile:
         arguments["quantile"] = one_or_several(quantile)
+    if estimator == "LogisticRegression":
+        arguments["classes"] = read_classes(classes, columns.pop("bounds_y"))
     model = getattr(kng, estimator)(**arguments, **columns)
 
     def compute() -> kng.Release:

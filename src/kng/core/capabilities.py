@@ -5,7 +5,7 @@ line       one coordinate, and the score falls to its least value and then rises
 walk       coordinates in order, and the score is half of a walk past intervals of ranks
 affine     the gradient is A theta - b
 quadratic  the value is theta'A theta / 2 - b'theta, up to a constant
-smooth     convex, quadratic in pieces, a continuous gradient
+smooth     convex, a continuous gradient: quadratic in pieces, or enclosed (`CurvedField`)
 enclosed   the score can be bounded over boxes of theta
 covered    enclosed, by compiled boxes of its own: `kng.core.boxes.covering`
 sloped     a gradient with a derivative that ellipsoids bound: `kng.core.sloped`
@@ -25,10 +25,12 @@ from numpy.typing import NDArray
 
 from kng.core.bits import Bits
 from kng.core.bodies import Body
+from kng.core.curvature import Around
 from kng.core.design import Design
 from kng.core.parts import Base, Domain, Field, Loss, Norm, Point
 from kng.core.privacy import PrivacyUnit
 from kng.core.quadratic import Matrix, Quadratic, Vector
+from kng.core.regions import Theta
 from kng.core.shapes import Shape
 
 if TYPE_CHECKING:
@@ -163,7 +165,8 @@ class AffineField(Protocol):
 class SmoothLoss(Loss, Protocol):
     """A convex loss with a bounded second derivative, of rank one per record.
 
-    It is quadratic in pieces, so that its minimiser is a rational number.
+    Its field is quadratic in pieces (`SmoothField`), so that its minimiser is a rational number, or
+    encloses its true gradient (`CurvedField`).
     """
 
     def curvature(self) -> Fraction | None:
@@ -215,6 +218,27 @@ class SmoothField(Protocol):
 
         A width above 1 asks for a smoother loss nearby, to start from; at 1 it is the loss.
         """
+        ...
+
+
+@runtime_checkable
+class CurvedField(Protocol):
+    """A summed convex loss whose true gradient can be enclosed, holding data."""
+
+    def steepest(self) -> Fraction:
+        """Return a bound on the eigenvalues of its Hessian, at every theta."""
+        ...
+
+    def slopes(self, theta: Vector) -> tuple[Vector, Matrix]:
+        """Return gradient and Hessian in float64, for steps; they promise nothing."""
+        ...
+
+    def around(self, theta: Theta) -> Around:
+        """Enclose the gradient at theta, and the Hessian near it, in float64 with bounds."""
+        ...
+
+    def gradient(self, theta: Theta, bits: int) -> tuple[Theta, Fraction]:
+        """Return the gradient at theta to about so many bits, and how far off it may be (l2)."""
         ...
 
 

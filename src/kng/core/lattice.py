@@ -103,6 +103,16 @@ class AffineMap:
         """Return the map that leaves so many further coordinates alone."""
         return AffineMap(tuple(row + (Fraction(0),) * further for row in self.matrix), self.offset)
 
+    def repeated(self, times: int) -> AffineMap:
+        """Return the map that acts on each of several blocks of coordinates."""
+        d, zero = len(self.matrix[0]), Fraction(0)
+        matrix = tuple(
+            (zero,) * (d * block) + row + (zero,) * (d * (times - 1 - block))
+            for block in range(times)
+            for row in self.matrix
+        )
+        return AffineMap(matrix, self.offset * times)
+
     def inverse(self, values: Sequence[Fraction]) -> tuple[Fraction, ...]:
         """Return what is mapped to ``values``, if the matrix is triangular with no 0 within it."""
         found = [Fraction(0)] * len(self.offset)

@@ -13,7 +13,7 @@ import numpy as np
 
 from kng.core.encoding import BATCH_RECORDS, Encoding
 from kng.core.errors import SchemaError
-from kng.data.ingest import Ingest, number, numbers, prepare
+from kng.data.ingest import Floats, Ingest, number, numbers, prepare
 from kng.data.source import Batches, BatchSource
 
 _LONGEST_HEADER = 2**16
@@ -65,11 +65,14 @@ class CsvSource(BatchSource):
         """Yield the records as integers."""
         ingest = Ingest(self._encoding)
         for part in self._parts():
-            columns = [
-                numbers(row[at] if at < len(row) else None for row in part)
-                for at in self._positions
-            ]
-            yield ingest(np.column_stack(columns))
+            yield ingest(self._table(part, self._positions))
+
+    @staticmethod
+    def _table(part: list[list[str]], positions: Sequence[int]) -> Floats:
+        """Return columns of some rows as numbers."""
+        return np.column_stack(
+            [numbers(row[at] if at < len(row) else None for row in part) for at in positions]
+        )
 
     def _parts(self) -> Iterator[list[list[str]]]:
         """Yield the rows in batches."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class MemorySource(BatchSource):
         return cls(_layout(data, encoding.bounds.columns, len(encoding.step)), encoding)
 
     @classmethod
-    def regression(cls, X: Any, y: Any, encoding: Encoding) -> MemorySource:
+    def regression(cls, X: Any, y: Any, encoding: Encoding) -> Self:
         """Open covariates and a response that stand side by side."""
         covariates = _layout(X, encoding.bounds.columns, len(encoding.step) - 1)
         response = _layout(y, None, 1)
@@ -86,7 +86,11 @@ class MemorySource(BatchSource):
         size = max(1, BATCH_RECORDS // len(self._encoding.step))
         for at in range(first, end, size):
             rows = slice(at, min(at + size, end))
-            yield ingest(*(part.block(rows) for part in self._parts))
+            yield ingest(*self._blocks(rows))
+
+    def _blocks(self, rows: slice) -> list[Floats]:
+        """Return some rows, column by column or table by table."""
+        return [part.block(rows) for part in self._parts]
 
 
 def covariates_of(data: Any, width: int) -> Floats:

@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from kng.core.errors import SpecError
-from kng.data import open_columns
 from kng.estimators.public_facts import Columns, Openings
-from kng.estimators.regression import PrivateRegressor
+from kng.estimators.regression import PrivateModel
 
 
 def fit_file(
-    model: PrivateRegressor, path: str | Path, *, covariates: Sequence[str], target: str
+    model: PrivateModel, path: str | Path, *, covariates: Sequence[str], target: str
 ) -> None:
     """Fit a model to columns of a CSV file: the same corridor as ``model.fit``.
 
@@ -23,7 +22,7 @@ def fit_file(
 
     Parameters
     ----------
-    model : LinearRegression, HuberRegressor or QuantileRegressor
+    model : one of the regressions
     path : str or Path
     covariates : sequence of str
         Columns to predict from, in the order of the coefficients.
@@ -39,10 +38,9 @@ def fit_file(
 
 
 def _in_file(
-    model: PrivateRegressor, path: str | Path, names: tuple[str, ...], target: str
+    model: PrivateModel, path: str | Path, names: tuple[str, ...], target: str
 ) -> tuple[Columns, Openings]:
     """Take the columns by name; whether the file has them is seen when it is opened."""
     model.n_features_in_, model.feature_names_in_ = len(names), np.array(names, dtype=object)
     columns = Columns(len(names), names, target)
-    table = partial(open_columns, path, (*names, target))
-    return columns, Openings(table, partial(open_columns, path, (target,)))
+    return columns, model._of_file(path, (*names, target))

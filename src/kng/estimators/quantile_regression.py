@@ -1,44 +1,59 @@
-"""Private quantile regression."""
+"""Private quantile regression: planes drawn from a box, or a smoothed loss and noise."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kng.core.design import Design
-from kng.core.errors import IncompatibleParts, SpecError
-from kng.core.exact import exact, positive, show
-from kng.core.lattice import AffineMap, Lattice
-from kng.core.parts import Domain, Point, described
+from kng.core.design import Design, design_of
+from kng.core.errors import SpecError
+from kng.core.exact import positive, show
+from kng.core.lattice import Lattice
+from kng.core.parts import Domain, Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Fact
 from kng.corridor import Answer, Stage, release
-from kng.domains import Box, Uncrossed
+from kng.domains import Box
 from kng.estimators.part_options import norm_for
 from kng.estimators.planned import planned
 from kng.estimators.public_facts import (
     Columns,
     Kind,
     Look,
+    Openings,
     on_effects,
     resolved,
     response_bounds,
     response_range,
 )
 from kng.estimators.regression import PrivateRegressor
-from kng.estimators.request import details
+from kng.estimators.request import Request, details, one_of
+from kng.estimators.scale_stages import SCALED_RESPONSE_STEPS
+from kng.estimators.several_quantiles import (
+    NONCROSSING,
+    Quantiles,
+    beside,
+    kept_apart,
+)
+from kng.estimators.smoothed_quantiles import (
+    SmoothedRequest,
+    bandwidth_of,
+    is_smoothed,
+    refuse_unsmoothed,
+)
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import (
     JITTER,
     LEAST_BOUND,
     MOST_SPLIT,
+    encoded,
     linear_design,
 )
 from kng.losses.pointwise.pinball import Pinball
@@ -46,25 +61,32 @@ from kng.mechanisms import KNG, Exponential
 
 # Records and lattice are the same for every quantile.
 _TILTED = Pinball(Fraction(1, 2))
-# The largest denominator of a quantile: it multiplies sums over records in float64.
-_DIGITS = 10**30
 # Half ranges of y that a coefficient may be worth unless coef_bound says otherwise.
 _REACH = 4
 
 
 class QuantileRegressor(PrivateRegressor):
-    """Linear quantile regression, drawn exactly.
+    """Linear quantile regression, drawn exactly: of up to five coefficients, or smoothed.
 
-    One fit is one release: it spends epsilon once and leaves nothing but coefficients. Several
-    quantiles are released one after the other, from the middle outwards, each from the planes that
-    do not cross the last one anywhere within the bounds of the covariates.
+    One fit is one release: it spends epsilon once and leaves nothing but coefficients. Predictions
+    of several quantiles are in order at every row of covariates.
 
     Parameters
     ----------
     quantile : number or increasing list of numbers
-        Strictly between 0 and 1. Several share epsilon equally.
+        Strictly between 0 and 1. Several share epsilon.
     epsilon : number
         Privacy budget of one fit, for all quantiles together.
+    weights : list of positive numbers, optional
+        One per quantile: quantile j is drawn with the part weights[j] / sum(weights) of epsilon.
+        Equal parts unless given.
+    noncrossing : {"auto", "predictions", "planes"}
+        How several quantiles are kept in order. "predictions": planes are drawn by themselves, and
+        `predict` sorts the predictions of each row. "planes": each plane is drawn from those that
+        do not cross the last one anywhere within the bounds of the covariates, from the middle
+        outwards. That helps where records are few, and biases planes that do cross in the data.
+        "auto" is "planes" where the number of records is public and times the smallest part of
+        epsilon below 300 for each coefficient, else "predictions".
     bounds_X : (low, high), numbers or one array per end, or {column: (low, high)}
         Public range of each covariate. Records outside are clipped. Noise is proportional to it,
         and without an intercept to max(|low|, |high|).
@@ -81,15 +103,23 @@ class QuantileRegressor(PrivateRegressor):
     base : {"uniform", "heavy-tailed", "gaussian", "student"}, a base of `kng.bases`, or a Release
         How likely effects are before the records are seen: an earlier release of the same model is
         what to start from. "gaussian" and "student" have half the range of y as their scale.
+    smoothing : number or "auto", optional
+        Bandwidth, in units of y: the check loss is averaged over shifts of y by up to so much, and
+        minimised with noise in the objective, for any number of coefficients. "auto" finds one for
+        the least predicted error from public facts and a private scale of y, which a tenth of
+        epsilon buys (more where records are few). It takes residuals to be about as large as what
+        the covariates explain: state a bandwidth of about a tenth of a typical residual where
+        they explain nearly everything.
     fit_intercept : bool
         Without it the plane goes through 0; covariates and y are measured from there.
-    mechanism : {"auto", "kng", "exponential"} or a mechanism
-        "auto" is KNG.
+    mechanism : {"auto", "kng", "exponential", "objective"} or a mechanism
+        "auto" is KNG for up to five coefficients, the intercept among them, and objective
+        perturbation of the smoothed loss for more of them, or where smoothing is given.
     norm : {"auto", "linf", "l2", "l1"} or a norm of `kng.norms`
         "auto" is the best norm there is for one record's change.
-    sampler : {"auto", "branch-and-bound", "hit-and-run"}
-        "auto" is branch and bound, which draws exactly for up to five coefficients, the intercept
-        among them. The Markov chain is taken only by name.
+    sampler : {"auto", "branch-and-bound", "hit-and-run", "perturbed"}
+        "auto" is branch and bound for KNG and the exponential mechanism, and "perturbed", noise and
+        a convex solve, for objective perturbation. The Markov chain is taken only by name.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
@@ -107,6 +137,9 @@ class QuantileRegressor(PrivateRegressor):
         Coefficients in the caller's units; one row per quantile if there is a list of them.
     intercept_ : float or numpy.ndarray
         Prediction where all covariates are 0.
+    smoothing_ : float or numpy.ndarray
+        Where the loss was smoothed: the bandwidth in units of y, one for each quantile if there is
+        a list of them; a released number where it was drawn.
     release_ : Release
         The receipt; its value is the intercept, if there is one, then the coefficients, quantile
         by quantile.
@@ -128,18 +161,21 @@ class QuantileRegressor(PrivateRegressor):
     """
 
     _statistic: ClassVar[str] = "quantile regression"
-    _mechanisms: ClassVar[tuple[str, ...]] = ("auto", "kng", "exponential")
+    _mechanisms: ClassVar[tuple[str, ...]] = ("auto", "kng", "exponential", "objective")
 
     def __init__(
         self,
         *,
         quantile: Any = 0.5,
         epsilon: Any = None,
+        weights: Any = None,
+        noncrossing: str = "auto",
         bounds_X: Any = None,
         bounds_y: Any = None,
         coef_bound: Any = None,
         domain: Any = None,
         base: Any = None,
+        smoothing: Any = None,
         fit_intercept: bool = True,
         mechanism: Any = "auto",
         norm: Any = "auto",
@@ -152,11 +188,14 @@ class QuantileRegressor(PrivateRegressor):
     ) -> None:
         self.quantile = quantile
         self.epsilon = epsilon
+        self.weights = weights
+        self.noncrossing = noncrossing
         self.bounds_X = bounds_X
         self.bounds_y = bounds_y
         self.coef_bound = coef_bound
         self.domain = domain
         self.base = base
+        self.smoothing = smoothing
         self.fit_intercept = fit_intercept
         self.mechanism = mechanism
         self.norm = norm
@@ -184,70 +223,99 @@ class QuantileRegressor(PrivateRegressor):
 
     def _refit(self, look: Look) -> None:
         ask = self._request()
-        taus = self._taus()
+        asked = Quantiles.of(self.quantile, self.weights, ask.epsilon)
+        one_of("noncrossing", self.noncrossing, NONCROSSING)
         columns, openings = look()
+        dim = columns.width + bool(self.fit_intercept)
+        if is_smoothed(self._way, self.smoothing, dim, self.coef_bound):
+            self._minimise(ask, asked, columns, openings)
+            return
+        self.__dict__.pop("smoothing_", None)
         design = self._design(columns)
         resolved(ask.epsilon, None, design)
         source = openings.table(design.records)
-        share = ask.epsilon / len(taus)
-        unit = ask.unit(source)
-        order = _outwards(taus)
-        plans = self._stepwise(design, unit, [taus[i] for i in order], share)
+        unit, m = ask.unit(source), len(asked)
+        effects = self._box(design)
+        apart = kept_apart(self.noncrossing, effects, design, unit, asked)
+        plans, order = self._plans(design, unit, effects, asked, apart), asked.order(apart)
         answers = plans[0].problem.answers
 
         def finish(drawn: Sequence[Point]) -> Point:
             """Put quantiles in the caller's order and count lattice points from their origin."""
             placed = dict(zip(order, drawn, strict=True))
-            return tuple(k for i in range(len(taus)) for k in plans[i].place(placed[i]))
+            return tuple(k for i in range(m) for k in plans[i].place(placed[i]))
 
-        facts = self._described(columns, design, unit, taus, share)
         answer = Answer(
             self._statistic,
-            Lattice(answers.origin * len(taus), answers.step * len(taus), answers.last * len(taus)),
+            Lattice(answers.origin * m, answers.step * m, answers.last * m),
             False,
             self._public_bounds(columns),
-            facts,
+            self._described(columns, design, unit, asked, apart),
             finish,
-            _repeated(design.units, len(taus)),
+            design.units.repeated(m),
         )
         self.release_ = release([Stage(plans, source)], answer, ask.ledger, ask.bits)
-        value = np.asarray(self.release_.value).reshape(len(taus), design.dim)
-        intercept = value[:, 0] if self.fit_intercept else np.zeros(len(taus))
-        slopes = value[:, 1:] if self.fit_intercept else value
-        several = _several(self.quantile)
-        self.intercept_ = intercept if several else float(intercept[0])
-        self.coef_ = slopes if several else slopes[0]
+        self._read_off(asked, design.dim)
 
-    def _taus(self) -> list[Fraction]:
-        """Read the quantiles: one number, or an increasing list."""
-        taus = [
-            exact(item, "quantile")
-            for item in (list(self.quantile) if _several(self.quantile) else [self.quantile])
-        ]
-        if not taus:
-            raise SpecError("quantile is empty; give a quantile such as 0.5, or a list of them.")
-        for tau in taus:
-            if not 0 < tau < 1:
-                raise SpecError(
-                    f"quantile must lie strictly between 0 and 1, got {show(tau)}. For the ends of "
-                    "a distribution use for example 0.01 or 0.99."
-                )
-            if tau.denominator > _DIGITS:
-                raise SpecError(
-                    "quantile has more than thirty digits, which the search for a draw does not "
-                    "follow. Give it shorter, such as 0.333333."
-                )
-        if any(a >= b for a, b in pairwise(taus)):
-            raise SpecError(
-                f"quantile must be increasing, got {', '.join(map(show, taus))}. Sort the list "
-                "and name each quantile once."
-            )
-        if len(taus) > 1 and not self.fit_intercept:
-            raise IncompatibleParts(
-                "Several quantiles without an intercept would all meet where the covariates are 0. "
-                "Use fit_intercept=True, or fit one quantile at a time."
-            )
-        return taus
+    def _minimise(
+        self, ask: Request, asked: Quantiles, columns: Columns, openings: Openings
+    ) -> None:
+        """Minimise a smoothed loss with noise in the objective."""
+        way = self._way
+        refuse_unsmoothed(way, self.coef_bound, self.noncrossing)
+        bounds = response_range(self.bounds_y)
+        response = self._cut(*bounds, SCALED_RESPONSE_STEPS)
+        records = encoded(self._covariates(columns), response, self._cut)
+        design = design_of(records, bool(self.fit_intercept))
+        resolved(ask.epsilon, None, design)
+        width = bandwidth_of(self.smoothing, design)
+        source = openings.table(records)
+        unit = ask.unit(source)
+        fit = SmoothedRequest(design, unit, bounds, asked, way, width).fit(
+            source, openings.response
+        )
+        facts = self._described(columns, design, unit, asked, apart=False)
+        facts["response"] = "clipped to its bounds"
+        if fit.also is not None:
+            facts["also released"] = fit.also.names
+        answer = Answer(
+            self._statistic, fit.lattice, False, self._public_bounds(columns),
+            {**facts, **fit.facts}, fit.finish, fit.units,
+        )  # fmt: skip
+        self.release_ = release(fit.stages, answer, ask.ledger, ask.bits)
+        self._read_off(asked, design.dim)
+        scale = self.release_.also.get("scale of y", 1.0)
+        widths = np.array([float(width) * scale for width in fit.bandwidths])
+        self.smoothing_ = widths if asked.several else float(widths[0])
+
+    def _read_off(self, asked: Quantiles, dim: int) -> None:
+        """Set the coefficients that a release holds."""
+        value = np.asarray(self.release_.value).reshape(len(asked), dim)
+        intercept = value[:, 0] if self.fit_intercept else np.zeros(len(asked))
+        slopes = value[:, 1:] if self.fit_intercept else value
+        self.intercept_ = intercept if asked.several else float(intercept[0])
+        self.coef_ = slopes if asked.several else slopes[0]
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return predictions; post-processing of the release, hence free.
+
+        Those of several quantiles are sorted, row by row, so that they are in order wherever the
+        covariates lie. That brings them no farther from the true quantiles, which are in order.
+        Cells are read as in `fit`: what is missing there has the prediction NaN here, and no record
+        raises.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+            Columns in the order of `fit`, by name if they had names. A row of a list that has
+            another width is missing.
+
+        Returns
+        -------
+        numpy.ndarray of shape (n,), or (n, quantiles) where several were fitted
+        """
+        found = super().predict(X)
+        return np.sort(found, axis=1) if found.ndim > 1 else found
 
     def _design(self, columns: Columns) -> Design:
         response, intercept = response_range(self.bounds_y), bool(self.fit_intercept)
@@ -268,24 +336,30 @@ class QuantileRegressor(PrivateRegressor):
             )
         return self._based(Box(-bound, bound), design.half_y)
 
-    def _stepwise(
-        self, design: Design, unit: PrivacyUnit, taus: Sequence[Fraction], share: Fraction
+    def _plans(
+        self,
+        design: Design,
+        unit: PrivacyUnit,
+        effects: Domain,
+        asked: Quantiles,
+        apart: bool,
     ) -> list[DensityPlan]:
-        """Plan one draw per quantile, each beside the nearest that was drawn before it."""
-        way, effects = self._way, self._box(design)
+        """Plan one draw per quantile, beside the nearest that was drawn before it if ``apart``."""
+        way, order = self._way, asked.order(apart)
+        taus = [asked.taus[i] for i in order]
         way.refuse_norm()
         kind: Kind = "value" if way.name == "exponential" else "gradient"
         weigh = Exponential() if kind == "value" else KNG()
         plans: list[DensityPlan] = []
-        for step, tau in enumerate(taus):
+        for step, (tau, at) in enumerate(zip(taus, order, strict=True)):
             linear = Linear(Pinball(tau), intercept=design.intercept)
             loss, domain, answers = on_effects(linear, design, effects, kind)
             norm = norm_for(way.norm, loss, unit, bounded=domain.bounded)
-            if step:
+            if step and apart:
                 nearest = min(range(step), key=lambda i: abs(taus[i] - tau))
-                domain = _beside(domain, 1 if tau > taus[nearest] else -1, nearest)
+                domain = beside(domain, design.intercept, 1 if tau > taus[nearest] else -1, nearest)
             problem = Problem(loss, norm, domain, design.records, answers, unit)
-            plans.append(planned(weigh, problem, share, way.sampler))
+            plans.append(planned(weigh, problem, asked.parts[at], way.sampler))
         return plans
 
     def _described(
@@ -293,17 +367,18 @@ class QuantileRegressor(PrivateRegressor):
         columns: Columns,
         design: Design,
         unit: PrivacyUnit,
-        taus: Sequence[Fraction],
-        share: Fraction,
+        asked: Quantiles,
+        apart: bool,
     ) -> dict[str, Fact]:
         names = self._coefficients(columns)
         rest: dict[str, Fact] = {**self._facts(), **details(design.records, unit)}
-        if len(taus) == 1:
-            return {"quantile": show(taus[0]), "coefficients": names, **rest}
+        if len(asked) == 1:
+            return {"quantile": show(asked.taus[0]), "coefficients": names, **rest}
+        drawn = "drawn from the middle outwards" if apart else "drawn by itself"
         return {
-            "quantile": ", ".join(show(tau) for tau in taus),
-            "epsilon per quantile": f"{show(share)}, drawn from the middle outwards",
-            "coefficients": tuple(f"{name} at {show(tau)}" for tau in taus for name in names),
+            "quantile": ", ".join(map(show, asked.taus)),
+            "epsilon per quantile": f"{asked.shown_parts()}, {drawn}",
+            "coefficients": tuple(f"{name} at {show(tau)}" for tau in asked.taus for name in names),
             **rest,
         }
 
@@ -314,37 +389,3 @@ class QuantileRegressor(PrivateRegressor):
             "response": f"clipped to its bounds, then shifted at random by up to {show(shift)}",
             **super()._facts(),
         }
-
-
-def _beside(domain: Domain, side: Literal[1, -1], than: int) -> Uncrossed:
-    """Return the planes of a box that will not cross one that is drawn before."""
-    if not isinstance(domain, Box):
-        raise IncompatibleParts(
-            f"Several quantiles are drawn from a Box, whose planes can be kept from crossing, not "
-            f"from {described(domain)}. Use a Box, or fit one quantile at a time."
-        )
-    return Uncrossed(domain, side, than)
-
-
-def _several(quantile: Any) -> bool:
-    """Tell a list of quantiles from one."""
-    return isinstance(quantile, list | tuple) or (
-        isinstance(quantile, np.ndarray) and quantile.ndim > 0
-    )
-
-
-def _outwards(taus: Sequence[Fraction]) -> list[int]:
-    """Return positions from the quantile nearest to the median outwards, up first and then down."""
-    middle = min(range(len(taus)), key=lambda i: (abs(taus[i] - Fraction(1, 2)), i))
-    return [middle, *range(middle + 1, len(taus)), *range(middle - 1, -1, -1)]
-
-
-def _repeated(units: AffineMap, times: int) -> AffineMap:
-    """Return the map that acts on each of several blocks."""
-    d, zero = len(units.offset), Fraction(0)
-    matrix = tuple(
-        (zero,) * (d * block) + row + (zero,) * (d * (times - 1 - block))
-        for block in range(times)
-        for row in units.matrix
-    )
-    return AffineMap(matrix, units.offset * times)

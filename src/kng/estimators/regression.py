@@ -1,4 +1,4 @@
-"""What private regressions share: a fit that is one release, in the caller's units."""
+"""What private linear models share: a fit that is one release, in the caller's units."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.records import Source
 from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
-from kng.data import covariates_of, open_regression, open_response
+from kng.data import covariates_of, open_columns, open_regression, open_response
 from kng.domains import L1Ball
 from kng.estimators.array_shapes import covariates_in, names_in, response_in
 from kng.estimators.based import base_of, said
@@ -43,7 +43,7 @@ from kng.estimators.request import Request, Way, details, request_of, way_of
 from kng.estimators.unfitted import Unfitted
 
 
-class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateModel(BaseEstimator):  # type: ignore[misc]
     """A linear model that is fitted by one private release.
 
     Attributes
@@ -182,6 +182,10 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         table = partial(open_regression, X, response)
         return columns, Openings(table, partial(open_response, response))
 
+    def _of_file(self, path: Any, names: Sequence[str]) -> Openings:
+        """Open columns of a file, the last of them the response."""
+        return Openings(partial(open_columns, path, names), partial(open_columns, path, names[-1:]))
+
     def _release(
         self, columns: Columns, design: Design, fit: Fit, source: Source, ask: Request
     ) -> Release:
@@ -251,6 +255,43 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the number of covariates that bounds_X states, if it does."""
         return declared_width(self.bounds_X)
 
+    def _predictions(self, X: Any) -> NDArray[np.float64]:
+        """Return  coef_ x + intercept_  of every record, NaN where a cell is missing."""
+        self._require_fit()
+        X = covariates_in(X, self.n_features_in_)
+        with _our_errors():
+            validate_data(self, X, skip_check_array=True, reset=False)
+        cells = covariates_of(X, self.n_features_in_)
+        with np.errstate(all="ignore"):
+            return np.asarray(cells @ self.coef_.T + self.intercept_)
+
+    def _require_fit(self) -> None:
+        try:
+            check_is_fitted(self)
+        except NotFittedError as error:
+            raise Unfitted(str(error)) from None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
+    """A linear model of a response, fitted by one private release.
+
+    Attributes
+    ----------
+    coef_ : numpy.ndarray
+        Coefficients in the caller's units.
+    intercept_ : float
+        Prediction where all covariates are 0.
+    release_ : Release
+        The receipt; ``release_.value`` is the intercept, if there is one, then the coefficients.
+    n_features_in_ : int
+    """
+
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return predictions; post-processing of the release, hence free.
 
@@ -267,13 +308,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         numpy.ndarray of shape (n,), or (n, quantiles) where several were fitted
         """
-        self._require_fit()
-        X = covariates_in(X, self.n_features_in_)
-        with _our_errors():
-            validate_data(self, X, skip_check_array=True, reset=False)
-        cells = covariates_of(X, self.n_features_in_)
-        with np.errstate(all="ignore"):
-            return np.asarray(cells @ self.coef_.T + self.intercept_)
+        return self._predictions(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 of the predictions; on private records a release that nothing protects.
@@ -309,16 +344,8 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "record, all of them finite numbers. Leave incomplete records out."
             ) from None
 
-    def _require_fit(self) -> None:
-        try:
-            check_is_fitted(self)
-        except NotFittedError as error:
-            raise Unfitted(str(error)) from None
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.random_state is None
-        tags.input_tags.allow_nan = True
         tags.regressor_tags.poor_score = True
         return tags
 

@@ -65,6 +65,35 @@ _PARTS = 64**2
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """The stages that draw a scale of y, what they spend, and how the scale is read off them.
+
+    ``zero`` is where y is measured from, unless its median is drawn.
+    """
+
+    before: tuple[Stage, ...]
+    spent: Fraction
+    scale: Callable[[Sequence[Point]], Scale]
+    records: Encoding
+    grid: RadiusGrid
+    zero: int | None
+    facts: dict[str, str]
+
+    def also(self, name: str, of: Callable[[Scale], Fraction]) -> Also:
+        """Release a multiple of the scale, and the centre if there is one, in the units of y."""
+        step = self.records.step[0] / _PARTS
+        lattice = Lattice((Fraction(0),), (step,), (_PARTS * self.grid.last,))
+
+        def size(drawn: Sequence[Point]) -> int:
+            return int(of(self.scale(drawn)) / step)
+
+        if self.zero is not None:
+            return Also((name,), lattice, lambda drawn: (size(drawn),))
+        both = lattice.beside(self.records.lattice)
+        return Also((name, "median of y"), both, lambda drawn: (size(drawn), drawn[0][0]))
+
+
+@dataclass(frozen=True, slots=True)
 class ScaledFit:
     """What a fit with a private threshold is made from; all of it public but the source.
 
@@ -84,8 +113,19 @@ class ScaledFit:
 
     def stages(self, opening: Opening) -> Fit:
         """Return the fit with its stages; ``opening`` opens the response alone."""
-        if self._few():
+        found = self.measured(opening)
+        if found is None:
             return self._unscaled()
+        threshold = self.rule(self.epsilon - found.spent)
+        mechanism = ScaledPerturbation(threshold, found.scale, self.centre, self.share)
+        plan = certified(mechanism.plan(self.problem, self.epsilon - found.spent), self.sampler)
+        also = found.also("threshold", lambda scale: threshold(scale)[0])
+        return Fit(plan, found.before, also, None, found.facts)
+
+    def measured(self, opening: Opening) -> Measured | None:
+        """Return the stages that draw a scale of y; None where records are too few for one."""
+        if self._few():
+            return None
         share = self._share()
         spent = share * self.epsilon
         records = self._records()
@@ -95,16 +135,14 @@ class ScaledFit:
         grid = RadiusGrid(last)
         plans = self._draws(records, grid, level, zero, spent)
         rule = ScaleRule(records, grid, LEVELS[level])
-        threshold = self.rule(self.epsilon - spent)
 
         def scale(drawn: Sequence[Point]) -> Scale:
             return rule(drawn[0][0] if zero is None else zero, drawn[len(plans) - 1][0])
 
-        mechanism = ScaledPerturbation(threshold, scale, self.centre, self.share)
-        plan = certified(mechanism.plan(self.problem, self.epsilon - spent), self.sampler)
         before = tuple(Stage([each], source) for each in plans)
-        also = self._also(records, grid, scale, threshold, zero)
-        return Fit(plan, before, also, None, self._described(share, level, zero))
+        return Measured(
+            before, spent, scale, records, grid, zero, self._described(share, level, zero)
+        )
 
     @property
     def _unit(self) -> PrivacyUnit:
@@ -179,26 +217,6 @@ class ScaledFit:
         middle = Location(Pinball(Fraction(1, 2))).over(records), LInf(), Box.of(line)
         centre = _CENTRE * spent
         return [drawn(middle, line, centre), drawn(spread, radii, spent - centre)]
-
-    def _also(
-        self,
-        records: Encoding,
-        grid: RadiusGrid,
-        scale: Callable[[Sequence[Point]], Scale],
-        threshold: Threshold,
-        zero: int | None,
-    ) -> Also:
-        """Release the threshold, and the centre if there is one, in the units of y."""
-        step = records.step[0] / _PARTS
-        lattice = Lattice((Fraction(0),), (step,), (_PARTS * grid.last,))
-
-        def size(drawn: Sequence[Point]) -> int:
-            return int(threshold(scale(drawn))[0] / step)
-
-        if zero is not None:
-            return Also(("threshold",), lattice, lambda drawn: (size(drawn),))
-        both = lattice.beside(records.lattice)
-        return Also(("threshold", "median of y"), both, lambda drawn: (size(drawn), drawn[0][0]))
 
     def _described(self, share: Fraction, level: Fraction, zero: int | None) -> dict[str, str]:
         what = "the median of y and " if zero is None else ""

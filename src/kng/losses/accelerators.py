@@ -15,17 +15,21 @@ from typing import Any
 
 import numpy as np
 
+from kng.core.design import Design
 from kng.core.parts import Norm, Walled, filled
 from kng.core.records import EVERY, Source
 from kng.core.shapes import BoxShape, InterceptShape, RoundShape
+from kng.losses.fields.curved_field import encloses
 from kng.losses.fields.distances import Distances, Unchanged
 from kng.losses.fields.huber_records import HuberRecords, HuberRows
 from kng.losses.fields.moment_line import DistanceField, ParabolaField
+from kng.losses.fields.piecewise_field import clipped_of
 from kng.losses.fields.plane_records import ENDS as PLANE_ENDS
 from kng.losses.fields.plane_records import PlaneRecords, PlaneRows, exact_sum
 from kng.losses.fields.ranked_line import EVERYWHERE, TiltedField, read_ranked, relation_of
 from kng.losses.kernels.moments import Moments
 from kng.losses.kernels.ranks import Wanted, read_ranks
+from kng.losses.pointwise.function import Pointwise
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
@@ -126,9 +130,10 @@ def _huber_serves(plan: ReadPlan) -> bool:
     )
 
 
-def has_pieces(pointwise: object) -> bool:
-    """Tell whether quadratic pieces are those that `read_pieces` reads: Huber's and no other's."""
-    return type(pointwise) is Huber
+def minimisable(pointwise: Pointwise, proportion: Fraction | None, design: Design) -> bool:
+    """Tell whether a minimiser can be decided, by quadratic pieces or the true gradient."""
+    pieces = clipped_of(pointwise) is not None and pointwise.scale == design.half_y
+    return proportion is not None or pieces or encloses(pointwise, design)
 
 
 def _read_tilts(source: Source, plans: Sequence[ReadPlan]) -> list[TiltedField]:

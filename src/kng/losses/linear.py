@@ -22,15 +22,14 @@ from kng.core.regions import Grid, Region
 from kng.core.shapes import BoxShape, Shape, with_intercept
 from kng.losses.accelerators import (
     accelerator_of,
-    has_pieces,
     load_plane_covers,
     load_smooth_covers,
+    minimisable,
 )
 from kng.losses.fields.linear_field import read_linear
-from kng.losses.fields.piecewise_field import read_pieces
-from kng.losses.fields.quadratic_field import QuadraticField
+from kng.losses.fields.piecewise_field import read_smooth
 from kng.losses.fields.sloped_field import read_sloped
-from kng.losses.kernels.gram import Gram, load_products
+from kng.losses.kernels.gram import load_products
 from kng.losses.kernels.linear_rows import ENDS, WHOLE, LinearRows
 from kng.losses.linear_encoding import Range, linear_design, linear_jitter, linear_lattice
 from kng.losses.linear_reach import LinearReach
@@ -38,7 +37,7 @@ from kng.losses.linear_spread import LinearSpread
 from kng.losses.pointwise.function import Interval, Pointwise, Stepped
 from kng.losses.pointwise.sloped import Sloped
 from kng.losses.pointwise.steps import exactly_stepped
-from kng.losses.reading import ReadPlan, Weighs, measured_in
+from kng.losses.reading import ReadPlan, Weighs
 from kng.losses.whole_values import whole_steps
 
 if TYPE_CHECKING:
@@ -191,7 +190,7 @@ class Linear:
                 length += self.jitter / 2 + rows.unit  # y' is rounded up and shifted
             else:
                 low, high = (rows.unit * end for end in rows.ends())
-        scale = self._scale
+        scale = self.prediction_unit
         etas = Interval(-length * scale, length * scale)
         rho = self.pointwise.rho(etas, Interval(low * scale, high * scale))
         assert rho.high is not None  # of bounded ranges
@@ -230,7 +229,9 @@ class Linear:
                 f"The {self.pointwise.name} loss is exact while residuals are below 2**52 steps; "
                 "coefficients and responses reach beyond. Use a larger step of the coefficients."
             )
-        return exactly_stepped(self.pointwise, self.rows.unit * self._scale, *self._ranges(most))
+        return exactly_stepped(
+            self.pointwise, self.rows.unit * self.prediction_unit, *self._ranges(most)
+        )
 
     @property
     def described(self) -> str:
@@ -292,19 +293,22 @@ class Linear:
     def curvature(self) -> Fraction | None:
         """Return the largest eigenvalue of one record's Hessian, at most ||z||^2 times psi'.
 
-        None where psi jumps, or where the quadratic pieces of the loss cannot be read.
+        None where psi jumps, or where neither the quadratic pieces of the loss can be read nor its
+        true gradient.
         """
         steepest = self.pointwise.curvature
-        scaled = has_pieces(self.pointwise) and self.pointwise.scale == self.design.half_y
-        pieces = self.proportion is not None or scaled
-        return self.dim * steepest * self._scale if steepest is not None and pieces else None
+        known = minimisable(self.pointwise, self.proportion, self.design)
+        return (
+            self.dim * steepest * self.prediction_unit if steepest is not None and known else None
+        )
 
     def typical_size(self, length: Fraction | None) -> Fraction:
         """Return a public guess of the length of theta in a domain of this l1 length.
 
-        2 scales, at which signal and noise are alike; without a scale half the length.
+        2 scales, at which signal and noise are alike, or 2 units of a prediction that has one of
+        its own, such as log-odds; otherwise half the length.
         """
-        if self.pointwise.scale is None:
+        if self.pointwise.scale is None and self.pointwise.residual:
             return (length or _ONE) / 2
         return Fraction(2) if length is None else min(Fraction(2), length)
 
@@ -316,7 +320,7 @@ class Linear:
     def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
         """Read the records once for all plans; below the charge."""
         if plans[0].weighs == "smooth":
-            return [self._read_smooth(source, plan) for plan in plans]
+            return read_smooth(source, plans)
         asked = cast("Sequence[ReadPlan]", plans)
         return self.reader(*asked)(source, asked)
 
@@ -331,15 +335,6 @@ class Linear:
         """How records are read for samplers that ask for slopes of psi."""
         return read_sloped
 
-    def _read_smooth(self, source: Source, plan: Plan) -> Field:
-        """Read what a minimiser needs."""
-        design, problem = self.design, plan.problem
-        if self.proportion is None:
-            return read_pieces(source, design, problem.unit, problem.norm)
-        state = source.reduce(Gram(design.records.last))
-        measure = measured_in(problem.norm)
-        return QuadraticField.of(state, design, self.proportion, _ONE, measure)
-
     def largest(self, most: int) -> int:
         """Return the largest |psi| in whole steps, for predictions of at most so many of them."""
         found = self.pointwise.psi(*self._ranges(most))
@@ -348,11 +343,11 @@ class Linear:
 
     def _ranges(self, most: int) -> tuple[Interval, Interval]:
         """Return where predictions of at most so many whole numbers lie, and where responses do."""
-        unit, (low, high) = self.rows.unit * self._scale, self.rows.ends()
+        unit, (low, high) = self.rows.unit * self.prediction_unit, self.rows.ends()
         return Interval(-most * unit, most * unit), Interval(low * unit, high * unit)
 
     @property
-    def _scale(self) -> Fraction:
+    def prediction_unit(self) -> Fraction:
         """What y' is measured in for a pointwise function that has a scale of its own."""
         return _ONE if self.pointwise.scale is None else self.design.half_y
 

@@ -147,7 +147,7 @@ class ScaledPerturbation:
         if self.centre is not None and len(self.centre) != d:
             raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")
         Perturbation.of(problem)  # refuses what cannot be perturbed
-        lattice = _lattice(problem)
+        lattice = fine_lattice(problem)
 
         def then(drawn: Sequence[Point]) -> PerturbedPlan:
             return self._at(self.scale(drawn), problem, epsilon, lattice)
@@ -159,7 +159,7 @@ class ScaledPerturbation:
     ) -> PerturbedPlan:
         """Return the plan for one scale."""
         threshold, size = self.threshold(scale)
-        loss = _designed(problem)
+        loss = designed(problem)
         design = loss.design
         factor = design.half_y / threshold
         inner = replace(
@@ -208,7 +208,7 @@ class ScaledPerturbation:
         return share, rounded_up(Fraction(gamma))
 
 
-def _designed(problem: Problem) -> DesignedLoss:
+def designed(problem: Problem) -> DesignedLoss:
     """Return the loss, if it is one of a linear model."""
     if not isinstance(problem.loss, DesignedLoss):
         raise IncompatibleParts(
@@ -217,9 +217,9 @@ def _designed(problem: Problem) -> DesignedLoss:
     return problem.loss
 
 
-def _lattice(problem: Problem) -> Lattice:
+def fine_lattice(problem: Problem) -> Lattice:
     """Return where coefficients live, in half ranges of y."""
-    plain = _designed(problem).design.lattice
+    plain = designed(problem).design.lattice
     ratio = int(plain.step[0] / _STEP)
     fine = Lattice(
         plain.origin, tuple(h / ratio for h in plain.step), tuple(ratio * k for k in plain.last)

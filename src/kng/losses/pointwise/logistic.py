@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import factorial
 from typing import Any, ClassVar
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from kng.core.enclosures import ball, floor_ceil, precision
 from kng.core.errors import SpecError
 from kng.core.lattice import power_of_two_below
 from kng.losses.pointwise.chords import convex
+from kng.losses.pointwise.curved import Derivatives
+from kng.losses.pointwise.exponential import FAR, exp_minus, horner
 from kng.losses.pointwise.function import Chords, Interval
 from kng.losses.pointwise.sloped import unimodal_slopes
 from kng.losses.pointwise.steps import PSI, RHO, WHOLE, largest_residual
 
 Array = NDArray[np.float64]
 
-# exp(-f) for |f| <= ln(2) / 2: what follows f^13 / 13! is below 2**-57 of it.
-_EXP = tuple((-1) ** k / factorial(k) for k in range(13, -1, -1))
 # 2 atanh(s) / s in s^2 <= 1/9: what follows s^36 / 37 is below 2**-59 of it.
 _ATANH = tuple(2 / (2 * k + 1) for k in range(18, -1, -1))
-# ln(2) in two parts: whole numbers up to 2**20 times the first are exact.
-_PER_LN2, _LN2, _LN2_REST = 1.4426950408889634, 2977044471 / 2**32, 1.9082149292705877e-10
 # Margins are cut to this grid before psi is computed: neighbours on it have psi so far apart that
 # rounding cannot turn them round. Beyond 64 there is nothing to add to whole steps.
-_GRID, _FAR = 2.0**32, 64.0
+_GRID = 2.0**32
 # rho as computed is off by less than 2**-45 of it; this factor keeps it below rho.
 _BELOW = 1 - 2.0**-44
 # Roundings of the ends of a chord of rho, and of psi in steps, beside its truncation.
@@ -37,6 +35,9 @@ _ROUNDING, _FUZZ = 2.0**-42, 2.0**-5
 _BEND = 0.0963
 # Bits of bounds on rho.
 _BITS = 64
+# sigma(-|eta|) is off by 2**-49.5 of it, 1 minus it by half an ulp more, and what is left out
+# beyond 64 is below 2**-92.
+_OFF, _ULP, _GONE = 2.0**-49, 2.0**-53, 2.0**-92
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -111,6 +112,31 @@ class Logistic:
         """Return least slopes: they rise up to log-odds of 0, then fall."""
         return unimodal_slopes(self, eta, reach, y)
 
+    def derivatives(self, eta: Array, y: Array, reach: float) -> Derivatives:
+        """Return sigma of the margin with the sign of its class, and bounds on sigma'.
+
+        |sigma''| <= sigma', so sigma' changes by a factor between exp(-reach) >= 1 - reach and
+        exp(reach) <= 1 + 2 reach if reach <= 1; and it is never above 1/4.
+        """
+        sign = np.where(y >= 0.5, -1.0, 1.0)
+        tail, below = _tail(eta), sign * eta < 0
+        psi = sign * np.where(below, tail, 1 - tail)
+        slope = tail * (1 - tail)
+        return Derivatives(
+            psi,
+            _OFF * tail + np.where(below, _GONE, _ULP + _GONE),
+            slope * ((1 - 4 * _OFF) * max(1 - reach, 0.0)),
+            np.minimum(slope * ((1 + 4 * _OFF) * (1 + 2 * reach)) + _GONE, 0.25)
+            if reach <= 1
+            else np.full_like(slope, 0.25),
+        )
+
+    def enclosed(self, eta: Fraction, y: Fraction) -> arb:
+        """Enclose sigma of the margin, with the sign of its class."""
+        if y >= Fraction(1, 2):
+            return -1 / (1 + ball(eta).exp())
+        return 1 / (1 + ball(-eta).exp())
+
     def stepped(self, unit: Fraction, eta: Interval, y: Interval) -> LogisticSteps:
         """Return the function on whole numbers."""
         largest_residual(unit, eta, y)  # refuses what is beyond 2**52
@@ -155,9 +181,9 @@ class LogisticSteps:
 
     def _value(self, eta: Array, y: Array) -> Array:
         margin = self._sign(y) * eta * self.unit
-        small = _exp_minus(np.abs(margin))
+        small = exp_minus(np.abs(margin))
         s = small / (2 + small)
-        return (np.maximum(margin, 0.0) + s * _horner(_ATANH, s * s)) * float(self.steps)
+        return (np.maximum(margin, 0.0) + s * horner(_ATANH, s * s)) * float(self.steps)
 
     def psi_chords(self, low: Array, high: Array, y: Array) -> Chords:
         """Return chords of sigma, moved to the middle of what they miss.
@@ -216,31 +242,14 @@ def _softplus(margin: Fraction) -> tuple[Fraction, Fraction]:
     return more + Fraction(low, 2**_BITS), more + Fraction(high, 2**_BITS)
 
 
-def _horner(terms: tuple[float, ...], x: Array) -> Array:
-    """Return the polynomial with these terms, the highest power first."""
-    value = np.full_like(x, terms[0])
-    for term in terms[1:]:
-        value *= x
-        value += term
-    return value
-
-
-def _exp_minus(t: Array) -> Array:
-    """Return exp(-t) for t >= 0, and 0 beyond 64: exp(-t) = 2**-n exp(-f), f = t - n ln(2)."""
-    near = np.minimum(t, _FAR)
-    n = np.rint(near * _PER_LN2)
-    f = (near - n * _LN2) - n * _LN2_REST
-    return np.where(t < _FAR, np.ldexp(_horner(_EXP, f), -n.astype(np.int64)), 0.0)
-
-
 def _cut(margin: Array) -> Array:
     """Round margins down to the grid."""
-    return np.asarray(np.floor(np.clip(margin, -_FAR, _FAR) * _GRID) / _GRID)
+    return np.asarray(np.floor(np.clip(margin, -FAR, FAR) * _GRID) / _GRID)
 
 
 def _tail(margin: Array) -> Array:
     """Return sigma(-|margin|), at most 1/2."""
-    small = _exp_minus(np.abs(margin))
+    small = exp_minus(np.abs(margin))
     return np.asarray(small / (1 + small))
 
 

@@ -4,13 +4,14 @@
 
 u consists of uniform numbers that are known to some bits. J is strongly convex, so the minimiser
 moves by at most ||e||_2 / gamma when u moves by e. It is found for the middle of what is known of u
-(`exact.piecewise_minimiser`), and if all points within that distance lie in one cell of the
-lattice, the cell is the answer. Otherwise more bits are asked for.
+(`core.solve.piecewise`), or enclosed where the loss is not quadratic in pieces
+(`core.solve.curved`), and if all points within that distance lie in one cell of the lattice, the
+cell is the answer. Otherwise more bits are asked for.
 
 Paper    Section 4.3, supplement.
 Privacy  docs/proofs/mechanisms/objective.md. The answer is the cell that holds the minimiser for a
          real vector u: a function of an epsilon-private draw. No float decides anything.
-Cost     One pass over the records a step for Huber, one altogether for least squares.
+Cost     One pass over the records a step, about eight of them; one altogether for least squares.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from kng.core.bits import Bits
-from kng.core.capabilities import BallDomain, LazyNorm, SmoothField
+from kng.core.capabilities import BallDomain, CurvedField, LazyNorm, SmoothField
 from kng.core.certificate import Certificate
 from kng.core.enclosures import floor_ceil, precision, root_above
 from kng.core.lazy_noise import GUARD, LazyNoise, noise_refusal
@@ -29,6 +30,7 @@ from kng.core.parts import Point
 from kng.core.perturbed import PerturbedPlan
 from kng.core.privacy import Assumption, Guarantee
 from kng.core.regions import Theta
+from kng.core.solve.curved import CurvedSolver
 from kng.core.solve.piecewise import Objective, descent, first_point
 
 
@@ -48,10 +50,12 @@ class Perturbed:
         assumptions = (Assumption.RANDOM_BITS, Assumption.UNSEEN_CLOCK)
         return plan.certified(Certificate(self, Guarantee.EXACT, assumptions))
 
-    def draw(self, plan: PerturbedPlan, field: SmoothField, bits: Bits) -> Point:
+    def draw(self, plan: PerturbedPlan, field: SmoothField | CurvedField, bits: Bits) -> Point:
         """Return the lattice point nearest to the minimiser."""
         domain, noise = plan.problem.domain, LinearTerm(plan)
         radius = domain.l1_radius if isinstance(domain, BallDomain) else None
+        if isinstance(field, CurvedField):
+            return _curved(plan, field, radius, noise, bits)
         theta: Theta | None = None
         while True:
             enclosed = noise.refined(bits)
@@ -68,6 +72,32 @@ class Perturbed:
                     return cell
                 if away <= blur:  # only more bits of u can decide
                     break
+
+
+def _curved(
+    plan: PerturbedPlan,
+    field: CurvedField,
+    radius: Fraction | None,
+    noise: LinearTerm,
+    bits: Bits,
+) -> Point:
+    """Return the same of a loss that encloses its gradient.
+
+    Bits of u cost less than a pass over the records, so nothing is solved while they are few.
+    """
+    solver = CurvedSolver(field, plan.ridge, plan.centre, radius)
+    while True:
+        enclosed = noise.refined(bits)
+        if enclosed is None or enclosed[1] / plan.ridge > max(plan.lattice.step):
+            continue
+        middle, error = enclosed
+        blur = error / plan.ridge
+        for theta, away in solver.descent(middle):
+            cell = plan.lattice.cell(theta, blur + away)
+            if cell is not None:
+                return cell
+            if away <= blur:  # only more bits of u can decide
+                break
 
 
 class LinearTerm:

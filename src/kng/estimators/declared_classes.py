@@ -1,0 +1,50 @@
+"""Classes as callers declare them: public, and never read from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kng.core.errors import SpecError
+from kng.data import Labels
+
+
+def declared(classes: Any) -> NDArray[Any]:
+    """Return two or more distinct classes in sorted order, as scikit-learn lists them."""
+    if classes is None:
+        raise SpecError(
+            "classes is missing. Which labels there are is never read from the data; state them, "
+            "as in classes=(0, 1) or classes=('no', 'yes')."
+        )
+    if isinstance(classes, str | bytes | Mapping) or not isinstance(classes, Iterable):
+        raise SpecError(f"classes must be a list of labels, such as (0, 1), got {classes!r}.")
+    found = [label.item() if isinstance(label, np.generic) else label for label in classes]
+    text = all(isinstance(label, str) for label in found)
+    if not text and not all(isinstance(label, Real) and isfinite(label) for label in found):
+        raise SpecError(
+            f"classes must all be finite numbers or all be text, got {found!r}. Code the labels "
+            "in one of the two ways."
+        )
+    keys = [label.strip() if text else float(label) for label in found]
+    twice = [label for label, key in zip(found, keys, strict=True) if keys.count(key) > 1]
+    if twice:
+        raise SpecError(f"classes name {twice[0]!r} twice. Name each label once.")
+    if len(found) < 2:
+        raise SpecError(
+            f"classes must be two or more, got {len(found)}: there is nothing to tell apart. "
+            "State the labels that there could be."
+        )
+    order = sorted(range(len(found)), key=lambda i: keys[i])
+    return np.array([found[i].strip() if text else found[i] for i in order])
+
+
+def labels_of(classes: NDArray[Any]) -> Labels:
+    """Return the rule that reads labels."""
+    if classes.dtype.kind == "U":
+        return Labels(tuple(str(label) for label in classes))
+    return Labels(tuple(float(label) for label in classes))

@@ -1,0 +1,385 @@
+"""Private logistic regression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+
+from kng.bases import Uniform
+from kng.core.design import Design, design_of
+from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.exact import positive, show
+from kng.core.lattice import Lattice
+from kng.core.parts import Domain, Point
+from kng.core.perturbed import PerturbedPlan
+from kng.core.plan import DensityPlan
+from kng.core.privacy import PrivacyUnit
+from kng.core.problem import Problem
+from kng.core.release import Fact
+from kng.corridor import Answer, Stage, release
+from kng.data import open_labelled, open_labelled_columns
+from kng.domains import Box, Whole
+from kng.estimators.array_shapes import covariates_in, response_in
+from kng.estimators.declared_classes import declared, labels_of
+from kng.estimators.part_options import norm_for
+from kng.estimators.planned import planned
+from kng.estimators.public_facts import (
+    Columns,
+    Kind,
+    Look,
+    Openings,
+    centre_of,
+    on_effects,
+    resolved,
+)
+from kng.estimators.regression import PrivateModel
+from kng.estimators.request import Request, details
+from kng.losses.linear import Linear
+from kng.losses.linear_encoding import LEAST_BOUND, MOST, linear_design
+from kng.losses.pointwise.odds import Odds
+from kng.mechanisms import KNG, ObjectivePerturbation
+
+# Log-odds that an effect may be worth where KNG draws it from a box, unless coef_bound says.
+_REACH = Fraction(16)
+# Coefficients that are drawn in seconds.
+_DRAWN = 4
+_EVERYTHING = Whole(base=Uniform())
+
+
+class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
+    """Logistic regression, fitted by one private release.
+
+    Which classes there are is stated and never read from the data. A record whose label is none of
+    them, or that lacks a covariate, is absent: it counts for nothing, and nothing tells of it.
+
+    By default noise is added to the gradient of the loss, and the perturbed loss is minimised to
+    the last digit that is released (objective perturbation): any number of covariates, and an exact
+    draw. Its predicted error is below that of KNG for every epsilon and every number of
+    coefficients, so "auto" takes it (docs/logistic.md).
+
+    Parameters
+    ----------
+    epsilon : number
+        Privacy budget of one fit, all classes together.
+    classes : list of labels
+        Two or more: numbers, booleans or text. With three or more each class is fitted against the
+        rest with epsilon / classes.
+    bounds_X : (low, high), numbers or one array per end, or {column: (low, high)}
+        Public range of each covariate. Records outside are clipped.
+    coef_bound : number, optional
+        Bound on  sum_j |coef_j| * (half the range of covariate j)  plus the size of the log-odds at
+        the middle of the covariates. Without an intercept on sum_j |coef_j| * max(|low_j|,
+        |high_j|). With ``mechanism="kng"`` a bound on each of these terms, 16 unless given.
+    domain : domain of `kng.domains`, optional
+        In place of coef_bound: where effects are looked for, in log-odds.
+    base : {"uniform", "heavy-tailed", "gaussian", "student"} or a base of `kng.bases`
+        How likely effects are before the records are seen, for "kng".
+    centre : array-like, optional
+        A public guess of the intercept, if there is one, and the coefficients, which the ridge of
+        objective perturbation draws to instead of 0; for two classes.
+    fit_intercept : bool
+        Without it the log-odds are 0 where the covariates are.
+    mechanism : {"auto", "objective", "kng"} or a mechanism
+        "auto" is objective perturbation. "kng" weighs up to four coefficients by the gradient and
+        draws them exactly.
+    norm : {"auto", "linf", "l2", "l1"} or a norm of `kng.norms`
+        "auto" is the sup norm.
+    sampler : {"auto", "perturbed", "branch-and-bound", "hit-and-run"}
+        The Markov chain is taken only by name.
+    neighbours : {"replace-one", "add-remove"}
+        Whether the number of records is public (one record replaced) or private.
+    n_max : int, optional
+        Public bound on the number of records under add-remove.
+    records_per_person : int
+        How many records one person may have; the guarantee is per person.
+    ledger : Ledger or path, optional
+        Account to charge before the data are read. Copies and clones charge the same account.
+    random_state : int, optional
+        Makes the fit repeatable: a simulation. Do not publish it; ledgers reject it.
+
+    Attributes
+    ----------
+    classes_ : numpy.ndarray
+        The classes, sorted.
+    coef_ : numpy.ndarray of shape (1, features), or (classes, features) for three or more
+        Coefficients in the caller's units; for two classes of the log-odds of the second.
+    intercept_ : numpy.ndarray of shape (1,) or (classes,)
+    release_ : Release
+        The receipt; its value is the intercept, if there is one, then the coefficients, class by
+        class.
+    n_features_in_ : int
+
+    Notes
+    -----
+    ``score`` compares predictions with the labels it is given. On private data that is a further
+    release, and it is not protected: release the share of hits by `kng.mean` instead.
+
+    Examples
+    --------
+    >>> import numpy as np, kng
+    >>> X = np.linspace(-1, 1, 20000).reshape(-1, 1)
+    >>> model = kng.LogisticRegression(epsilon=1, classes=("no", "yes"), bounds_X=(-1, 1))
+    >>> model = model.fit(X, np.where(X[:, 0] > 0.25, "yes", "no"))
+    >>> model.predict([[-1.0], [1.0]]).tolist()
+    ['no', 'yes']
+    """
+
+    _statistic: ClassVar[str] = "logistic regression"
+    _mechanisms: ClassVar[tuple[str, ...]] = ("auto", "objective", "kng")
+    bounds_y = None
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = None,
+        classes: Any = None,
+        bounds_X: Any = None,
+        coef_bound: Any = None,
+        domain: Any = None,
+        base: Any = None,
+        centre: Any = None,
+        fit_intercept: bool = True,
+        mechanism: Any = "auto",
+        norm: Any = "auto",
+        sampler: str = "auto",
+        neighbours: str = "replace-one",
+        n_max: int | None = None,
+        records_per_person: int = 1,
+        ledger: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.classes = classes
+        self.bounds_X = bounds_X
+        self.coef_bound = coef_bound
+        self.domain = domain
+        self.base = base
+        self.centre = centre
+        self.fit_intercept = fit_intercept
+        self.mechanism = mechanism
+        self.norm = norm
+        self.sampler = sampler
+        self.neighbours = neighbours
+        self.n_max = n_max
+        self.records_per_person = records_per_person
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Spend epsilon and fit the coefficients.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+        y : array-like of shape (n,)
+            Labels.
+
+        Returns
+        -------
+        LogisticRegression
+            This estimator.
+        """
+        return self._fit(partial(self._in_memory, X, y))
+
+    def _refit(self, look: Look) -> None:
+        ask, classes = self._request(), declared(self.classes)
+        columns, openings = look()
+        design = self._design_for(columns, len(classes))
+        resolved(ask.epsilon, None, design)
+        source = openings.table(design.records)
+        # A record whose label is no class is absent, and has the score 0.
+        unit = replace(ask.unit(source), presence="optional")
+        # Of two classes one coefficient vector says everything.
+        fitted = [1] if len(classes) == 2 else list(range(len(classes)))
+        plans = self._plans(design, unit, ask, fitted, len(classes))
+        each = plans[0].lattice
+        times = len(fitted)
+
+        def finish(drawn: Sequence[Point]) -> Point:
+            pairs = zip(plans, drawn, strict=True)
+            return tuple(k for plan, point in pairs for k in plan.place(point))
+
+        answer = Answer(
+            self._statistic,
+            Lattice(each.origin * times, each.step * times, each.last * times),
+            False,
+            self._public_bounds(columns),
+            self._described(columns, classes, ask, details(design.records, unit)),
+            finish,
+            design.units.repeated(times),
+        )
+        self.release_ = release([Stage(plans, source)], answer, ask.ledger, ask.bits)
+        value = np.asarray(self.release_.value).reshape(times, design.dim)
+        self.classes_ = classes
+        self.intercept_ = value[:, 0] if self.fit_intercept else np.zeros(times)
+        self.coef_ = value[:, 1:] if self.fit_intercept else value
+
+    def _design_for(self, columns: Columns, classes: int) -> Design:
+        """Return how records become whole numbers; the code after the last class is absence."""
+        found = linear_design(
+            Odds(1, classes),
+            bool(self.fit_intercept),
+            self._covariates(columns),
+            (Fraction(0), Fraction(classes)),
+        )
+        records = replace(found.records, missing=(*found.records.missing[:-1], classes))
+        return design_of(records, found.intercept, found.scale, found.origin)
+
+    def _plans(
+        self, design: Design, unit: PrivacyUnit, ask: Request, fitted: Sequence[int], classes: int
+    ) -> list[DensityPlan | PerturbedPlan]:
+        """Plan one draw for each class that is fitted, with an equal share of epsilon."""
+        way, share = self._way, ask.epsilon / len(fitted)
+        if len(fitted) > 1 and way.centre is not None:
+            raise SpecError(
+                "centre is for two classes; with more each has coefficients of its own."
+            )
+        kind: Kind = "gradient" if way.name == "kng" else "smooth"
+        weigh: Any = KNG()
+        if kind == "gradient":
+            way.refuse_centre()
+            domain = self._box(design)
+        else:
+            way.refuse_base()
+            bound = None if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
+            resolved(ask.epsilon, bound, design)
+            domain = self._ball(bound) or _EVERYTHING
+            weigh = ObjectivePerturbation(way.share, centre_of(way.centre, design))
+        plans: list[DensityPlan | PerturbedPlan] = []
+        for position in fitted:
+            linear = Linear(Odds(position, classes), intercept=design.intercept)
+            loss, known, answers = on_effects(linear, design, domain, kind)
+            norm = norm_for(way.norm, loss, unit, bounded=True)
+            problem = Problem(loss, norm, known, design.records, answers, unit)
+            plans.append(planned(weigh, problem, share, way.sampler))
+        return plans
+
+    def _box(self, design: Design) -> Domain:
+        """Return where KNG looks for effects."""
+        way = self._way
+        if design.dim > _DRAWN and way.sampler != "hit-and-run":
+            raise IncompatibleParts(
+                f"mechanism='kng' draws up to {_DRAWN} coefficients exactly, the intercept among "
+                f"them; these are {design.dim}. Use mechanism='objective', or name the Markov "
+                "chain sampler='hit-and-run'."
+            )
+        if way.domain is not None:
+            return way.domain
+        bound = _REACH if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
+        if not LEAST_BOUND <= bound <= MOST:
+            raise SpecError(
+                f"mechanism='kng' needs a bound on log-odds of 1/256 to {MOST}, got {show(bound)}. "
+                "Give another coef_bound; 16 is the default."
+            )
+        return self._based(Box(-bound, bound), Fraction(1))
+
+    def _in_memory(self, X: Any, y: Any) -> tuple[Columns, Openings]:
+        """Look at shapes and names only; labels are read as classes."""
+        columns, _ = super()._in_memory(X, y)
+        table = covariates_in(X, self._declared_width())
+        labels = labels_of(declared(self.classes))
+        opening = partial(open_labelled, table, response_in(y), labels)
+        return columns, Openings(opening, opening)
+
+    def _of_file(self, path: Any, names: Sequence[str]) -> Openings:
+        """Open columns of a file, the last of them the label."""
+        labels = labels_of(declared(self.classes))
+        opening = partial(open_labelled_columns, path, names, labels)
+        return Openings(opening, opening)
+
+    def _described(
+        self,
+        columns: Columns,
+        classes: NDArray[Any],
+        ask: Request,
+        rest: dict[str, str],
+    ) -> dict[str, Fact]:
+        names, shown = self._coefficients(columns), tuple(str(label) for label in classes)
+        absent = "an absent record, as does a label that is no class"
+        if len(classes) == 2:
+            odds = f"log-odds of {shown[1]} against {shown[0]}"
+            found: dict[str, Fact] = {"classes": odds, "coefficients": names}
+        else:
+            found = {
+                "classes": f"{', '.join(shown)}, each against the rest",
+                "epsilon per class": show(ask.epsilon / len(classes)),
+                "coefficients": tuple(f"{name} for {label}" for label in shown for name in names),
+            }
+        return {**found, **self._facts(), **rest, "missing counts as": absent}
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return log-odds, of the second of two classes or of each class against the rest.
+
+        Post-processing of the release, hence free; NaN where a cell is missing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+
+        Returns
+        -------
+        numpy.ndarray of shape (n,), or (n, classes) for three or more
+        """
+        found = self._predictions(X)
+        return found[:, 0] if len(self.classes_) == 2 else found
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return a probability for each class; with three or more, shares of their odds' own.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+
+        Returns
+        -------
+        numpy.ndarray of shape (n, classes)
+        """
+        odds = self.decision_function(X)
+        with np.errstate(all="ignore"):
+            each = 1 / (1 + np.exp(-odds))
+            if each.ndim == 1:
+                return np.column_stack([1 - each, each])
+            total = each.sum(axis=1, keepdims=True)
+            return np.asarray(np.where(total > 0, each / total, 1 / each.shape[1]))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+
+        Returns
+        -------
+        numpy.ndarray of shape (n, classes)
+        """
+        with np.errstate(all="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likelier class of each record, the first one where a cell is missing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features)
+
+        Returns
+        -------
+        numpy.ndarray of shape (n,)
+        """
+        odds = np.nan_to_num(self.decision_function(X), nan=-np.inf)
+        at = (odds > 0).astype(int) if odds.ndim == 1 else odds.argmax(axis=1)
+        return np.asarray(self.classes_[at])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
