@@ -17,8 +17,8 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Protocol
 
-from kng.core.errors import SpecError
-from kng.core.shapes import Shape, facets_of
+from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.shapes import RoundShape, Shape, facets_of
 
 Vector = tuple[Fraction, ...]
 
@@ -109,7 +109,33 @@ class Reaching:
         return max(map(self.reach, facets)) if facets else self.around.largest(norm)
 
 
-Piece = Cuboid | Ball | Reaching
+@dataclass(frozen=True, slots=True)
+class Gauged:
+    """All vectors up to a length in the norm of this shape, which is the only one to measure it."""
+
+    shape: Shape
+    length: Fraction
+    dim: int
+
+    def times(self, factor: Fraction) -> Gauged:
+        """Return all its vectors times a number."""
+        return Gauged(self.shape, abs(factor) * self.length, self.dim)
+
+    def largest(self, norm: Measure) -> Fraction:
+        """Return the length, rounded up as lengths in the norm are."""
+        if norm.shape != self.shape:
+            raise IncompatibleParts(
+                "Scores that are clipped to a ball of one norm are measured in that norm. Give one "
+                "clip for each coordinate to measure them in others."
+            )
+        if not isinstance(self.shape, RoundShape):
+            return self.length
+        # The largest round ball that it holds touches it, so both reach equally far.
+        widest = max(self.shape.weights, default=Fraction(1))
+        return norm.largest_in_ball(self.length / widest, self.dim)
+
+
+Piece = Cuboid | Ball | Reaching | Gauged
 
 
 class Body(Protocol):
@@ -163,8 +189,8 @@ class Round:
 class Spread:
     """A body known by how far its scores reach, and how far two of them lie apart."""
 
-    each: Cuboid | Reaching
-    apart: Cuboid | Reaching
+    each: Cuboid | Reaching | Gauged
+    apart: Cuboid | Reaching | Gauged
 
     def scores(self) -> Sequence[Piece]:
         """Return what holds each score."""

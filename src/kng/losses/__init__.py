@@ -3,10 +3,22 @@
 from kng.losses.distance import Distance
 from kng.losses.linear import Linear
 from kng.losses.location import Location
+from kng.losses.own import Objective, Score
 from kng.losses.pointwise.expectile import Expectile
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.logistic import Logistic
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.squared import Squared
 
-__all__ = ["Distance", "Expectile", "Huber", "Linear", "Location", "Logistic", "Pinball", "Squared"]
+__all__ = [
+    "Distance",
+    "Expectile",
+    "Huber",
+    "Linear",
+    "Location",
+    "Logistic",
+    "Objective",
+    "Pinball",
+    "Score",
+    "Squared",
+]

@@ -1,0 +1,76 @@
+"""Boxes of theta: where each coordinate lies, and how far linear terms reach over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kng.core.boxes.covering import Leaning
+
+Array = NDArray[np.float64]
+# A slope along each coordinate of theta in lattice steps; None where it is 0.
+Slopes = tuple[Array | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Rows of boxes around ``centre``, in lattice steps; with ``lean`` also within a sheared one.
+
+    Points of a sheared box are  centre + V xi + f  with  |xi_j| <= half_j,  |f_j| <= slack_j.
+    """
+
+    centre: Array
+    low: Array
+    high: Array
+    half: Array
+    slack: Array | None = None
+    shear: Array | None = None
+
+    @classmethod
+    def upright(cls, centre: Array, half: Array) -> Boxes:
+        """Return boxes along the axes."""
+        return cls(centre, centre - half, centre + half, half)
+
+    @classmethod
+    def leaning(cls, centre: Array, half: Array, lean: Leaning) -> Boxes:
+        """Return sheared boxes within boxes along the axes."""
+        sides = lean.sides() * (1 + 2.0**-48)
+        low = np.maximum(centre - half, lean.centre - sides)
+        high = np.minimum(centre + half, lean.centre + sides)
+        return cls(lean.centre, low, np.maximum(low, high), lean.half, lean.slack, lean.shear)
+
+    def rows(self, some: slice) -> Boxes:
+        """Return some of the boxes."""
+        slack = None if self.slack is None else self.slack[some]
+        ends = self.low[some], self.high[some]
+        return Boxes(self.centre[some], *ends, self.half[some], slack, self.shear)
+
+    def reach(self, slopes: Slopes) -> Array | float:
+        """Return how far  sum_j slope_j delta_j  moves over each box, at most."""
+        if self.shear is None or self.slack is None:
+            return _total([_size(s, self.half, j) for j, s in enumerate(slopes)])
+        terms = [_size(s, self.slack, j) for j, s in enumerate(slopes)]
+        for k in range(len(slopes)):
+            turned = _total(
+                [
+                    None if s is None or not self.shear[j, k] else s * self.shear[j, k]
+                    for j, s in enumerate(slopes)
+                ]
+            )
+            terms.append(None if isinstance(turned, float) else _size(turned, self.half, k))
+        return _total(terms)
+
+
+def _size(slope: Array | None, lengths: Array, j: int) -> Array | None:
+    return None if slope is None else np.abs(slope) * lengths[:, j : j + 1]
+
+
+def _total(terms: Sequence[Array | None]) -> Array | float:
+    found: Array | float = 0.0
+    for term in terms:
+        if term is not None:
+            found = term if isinstance(found, float) else found + term
+    return found
