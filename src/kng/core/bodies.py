@@ -189,8 +189,8 @@ class Round:
 class Spread:
     """A body known by how far its scores reach, and how far two of them lie apart."""
 
-    each: Cuboid | Reaching | Gauged
-    apart: Cuboid | Reaching | Gauged
+    each: Cuboid | Reaching
+    apart: Cuboid | Reaching
 
     def scores(self) -> Sequence[Piece]:
         """Return what holds each score."""
@@ -199,6 +199,21 @@ class Spread:
     def differences(self) -> Sequence[Piece]:
         """Return what holds each difference."""
         return [self.apart]
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """All scores up to a length in the norm that measures them."""
+
+    piece: Gauged
+
+    def scores(self) -> Sequence[Piece]:
+        """Return the ball."""
+        return [self.piece]
+
+    def differences(self) -> Sequence[Piece]:
+        """Return the ball of twice the length."""
+        return [self.piece.times(Fraction(2))]
 
 
 def product_set(weights: tuple[Fraction, Fraction], rows: Cuboid) -> Hull:

@@ -112,7 +112,10 @@ def posed(loss: Any, domain: Domain, kind: Kind, asked: Asked, columns: Columns 
         points = known.on(grid)
         answers = grid.between(points.first, points.last)
     scalar = over.dim == 1
-    return Posed(over, known, records, answers, box, scalar, {}, columns=box.columns)
+    # Columns of other losses have a coordinate each; those of a caller's own only enter it.
+    names = tuple(f"theta[{j}]" for j in range(over.dim))
+    facts: dict[str, Fact] = {"coordinates": names} if own and not scalar else {}
+    return Posed(over, known, records, answers, box, scalar, facts, columns=box.columns)
 
 
 def _in_a_ball(loss: Any, domain: Domain, kind: Kind, bounds: Any, asked: Asked) -> Posed:

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.core.bodies import Body, Cuboid, Gauged, Hull, Spread
+from kng.core.bodies import Body, Cuboid, Gauged, Hull, Length
 from kng.core.errors import IncompatibleParts
 from kng.core.exact import show
 from kng.core.parts import Norm, described
@@ -103,7 +103,7 @@ class BallClipping:
     @property
     def body(self) -> Body:
         """The ball."""
-        return Spread(self.piece, self.piece.times(Fraction(2)))
+        return Length(self.piece)
 
     def whole(self, scores: list[Array]) -> list[Array]:
         """Truncate, then pull into the ball; what lies inside is decided by whole numbers."""
@@ -140,7 +140,7 @@ def clipping_of(clip: Fraction | Vector, norm: Norm, dim: int, part: str) -> Cli
     shape = norm.shape
     if isinstance(shape, BoxShape):
         return BoxClipping(tuple(clip * w for w in shape.half_widths or (Fraction(1),) * dim))
-    gauge = None if norm.follows or dim == 1 and shape is None else _gauge(norm, dim)
+    gauge = None if norm.follows or (dim == 1 and shape is None) else _gauge(norm, dim)
     if gauge is None:
         raise IncompatibleParts(
             f"{part}: clip={show(clip)} is a ball of {described(norm)}, and scores cannot be "
@@ -225,7 +225,7 @@ def _shrunk(gauge: Gauge) -> tuple[int, float]:
     if isinstance(gauge, WalledGauge):
         step = max(Fraction(sum(map(abs, row)), limit) for row, limit in gauge.walls)
     rounds, total = 1, _LESS
-    while total < (rounds + 2) * step + Fraction(1, 2**38):
+    while total < (rounds + 3) * step + Fraction(1, 2**38):
         rounds, total = rounds + 1, 2 * total + _LESS
     return rounds, float(min(total, Fraction(1))) * (1 + 2.0**-20)
 
@@ -255,8 +255,8 @@ def _cut(boxes: Boxes, scores: list[Enclosed], steps: Vector, most: int) -> list
 
 
 def _widened(boxes: Boxes, x: Enclosed, by: Array | float) -> Enclosed:
-    slopes = x.slopes or (None,) * boxes.centre.shape[1]
-    return settled(boxes, x.low - by, x.high + by, x.middle, slopes, x.miss + by, x.doubt)
+    slopes = x.slopes or Slopes.none(boxes)
+    return settled(x.low - by, x.high + by, x.middle, slopes, x.miss + by, x.doubt)
 
 
 def _missing(boxes: Boxes, x: Enclosed, scores: list[Enclosed], most: int) -> Enclosed:
@@ -269,15 +269,7 @@ def _missing(boxes: Boxes, x: Enclosed, scores: list[Enclosed], most: int) -> En
     if not lost.any():
         return x
     low, high = np.where(lost, -float(most), x.low), np.where(lost, float(most), x.high)
-    wide = flat(low, high, None, boxes)
-    d = boxes.centre.shape[1]
-    slopes = tuple(
-        None if s is None else np.where(lost, 0.0, s) for s in x.slopes or (None,) * d
-    )
-    return Enclosed(
-        low,
-        high,
-        np.where(lost, wide.middle, x.middle),
-        slopes,
-        np.where(lost, wide.miss, x.miss),
-    )
+    wide, slopes = flat(low, high, None, boxes), x.slopes or Slopes.none(boxes)
+    kept = slopes.times(np.where(lost, 0.0, 1.0))
+    middle, miss = np.where(lost, wide.middle, x.middle), np.where(lost, wide.miss, x.miss)
+    return Enclosed(low, high, middle, kept, miss)

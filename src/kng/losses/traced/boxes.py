@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from kng.core.boxes.covering import Leaning
 
 Array = NDArray[np.float64]
-# A slope along each coordinate of theta in lattice steps; None where it is 0.
-Slopes = tuple[Array | None, ...]
+# A number for each coordinate of theta in lattice steps; None where it is 0.
+Terms = tuple[Array | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +48,74 @@ class Boxes:
         ends = self.low[some], self.high[some]
         return Boxes(self.centre[some], *ends, self.half[some], slack, self.shear)
 
-    def reach(self, slopes: Slopes) -> Array | float:
-        """Return how far  sum_j slope_j delta_j  moves over each box, at most."""
+    def reach(self, terms: Terms) -> Array | float:
+        """Return how far  sum_j term_j delta_j  moves over each box, at most."""
         if self.shear is None or self.slack is None:
-            return _total([_size(s, self.half, j) for j, s in enumerate(slopes)])
-        terms = [_size(s, self.slack, j) for j, s in enumerate(slopes)]
-        for k in range(len(slopes)):
+            return _total([_size(s, self.half, j) for j, s in enumerate(terms)])
+        parts = [_size(s, self.slack, j) for j, s in enumerate(terms)]
+        for k in range(len(terms)):
             turned = _total(
                 [
                     None if s is None or not self.shear[j, k] else s * self.shear[j, k]
-                    for j, s in enumerate(slopes)
+                    for j, s in enumerate(terms)
                 ]
             )
-            terms.append(None if isinstance(turned, float) else _size(turned, self.half, k))
-        return _total(terms)
+            parts.append(None if isinstance(turned, float) else _size(turned, self.half, k))
+        return _total(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Slopes:
+    """Slopes along each coordinate: one factor times terms whose reach over the boxes is known.
+
+    Most operations change the factor alone: a function of x'theta has the slopes of x'theta times
+    its own.
+    """
+
+    terms: Terms
+    reach: Array | float
+    factor: Array | None = None
+
+    @classmethod
+    def none(cls, boxes: Boxes) -> Slopes:
+        """Return no slope along any coordinate."""
+        return cls((None,) * boxes.centre.shape[1], 0.0)
+
+    @property
+    def size(self) -> Array | float:
+        """How far they move a number over each box, at most."""
+        return self.reach if self.factor is None else np.abs(self.factor) * self.reach
+
+    def times(self, factor: Array) -> Slopes:
+        """Return them times a number."""
+        both = factor if self.factor is None else self.factor * factor
+        return Slopes(self.terms, self.reach, both)
+
+    def plus(self, other: Slopes, boxes: Boxes) -> Slopes:
+        """Return the sum with others."""
+        if not other.any:
+            return self
+        if not self.any:
+            return other
+        if self.terms is other.terms:
+            return Slopes(self.terms, self.reach, self._factor() + other._factor())
+        pairs = zip(self.written(), other.written(), strict=True)
+        terms = tuple(b if a is None else a if b is None else a + b for a, b in pairs)
+        return Slopes(terms, boxes.reach(terms))
+
+    @property
+    def any(self) -> bool:
+        """Whether there is one."""
+        return any(term is not None for term in self.terms)
+
+    def written(self) -> Terms:
+        """Return the slope along each coordinate."""
+        if self.factor is None:
+            return self.terms
+        return tuple(None if term is None else self.factor * term for term in self.terms)
+
+    def _factor(self) -> Array:
+        return np.ones((1, 1)) if self.factor is None else self.factor
 
 
 def _size(slope: Array | None, lengths: Array, j: int) -> Array | None:

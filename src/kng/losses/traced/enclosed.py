@@ -11,12 +11,11 @@ pays for the roundings of the line.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.losses.traced.boxes import Boxes, Slopes
+from kng.losses.traced.boxes import Boxes, Slopes, Terms
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -64,22 +63,20 @@ def fixed(value: Array) -> Enclosed:
     low, high = _ends(value, value)
     inside = np.isfinite(low) & np.isfinite(high)
     middle = np.where(inside, value, 0.0)
-    nothing: Slopes = ()
-    return Enclosed(low, high, middle, nothing, np.where(inside, 0.0, np.inf), missing)
+    return Enclosed(low, high, middle, Slopes((), 0.0), np.where(inside, 0.0, np.inf), missing)
 
 
 def coordinate(boxes: Boxes, j: int, origin: float, step: float) -> Enclosed:
-    """Return theta_j = origin + step k_j, which float64 holds exactly at halves of lattice points."""
+    """Return theta_j = origin + step k_j: exact in float64, at halves of lattice points, too."""
     low, high, middle = (
         origin + step * end[:, j : j + 1] for end in (boxes.low, boxes.high, boxes.centre)
     )
-    slopes: list[Array | None] = [None] * boxes.centre.shape[1]
-    slopes[j] = np.array([[step]])
-    return Enclosed(low, high, middle, tuple(slopes))
+    terms: list[Array | None] = [None] * boxes.centre.shape[1]
+    terms[j] = np.array([[step]])
+    return Enclosed(low, high, middle, Slopes(tuple(terms), boxes.reach(tuple(terms))))
 
 
 def settled(  # noqa: PLR0917
-    boxes: Boxes,
     low: Array,
     high: Array,
     middle: Array,
@@ -88,7 +85,7 @@ def settled(  # noqa: PLR0917
     doubt: Mask | None,
 ) -> Enclosed:
     """Return what both an interval and a line say, with room for roundings."""
-    reach = boxes.reach(slopes)
+    reach = slopes.size
     total = np.abs(middle) + reach + miss
     size = total.max(axis=0, keepdims=True) if len(total) > 1 else total
     if size.max(initial=0.0) < LARGE:
@@ -130,8 +127,13 @@ def _settled_far(  # noqa: PLR0917
         half = half + ROUNDING * (np.abs(low) + np.abs(high))
     middle = np.where(far, np.where(flat, centre, 0.0), middle)
     miss = np.where(far, np.where(flat, half, np.inf), miss + error)
-    kept = tuple(None if s is None else np.where(far, 0.0, s) for s in slopes)
-    return Enclosed(low, high, middle, kept, miss, doubt)
+    factor = np.ones((1, 1)) if slopes.factor is None else slopes.factor
+    factor = np.where(far | ~np.isfinite(factor), 0.0, factor)
+    terms, reach = slopes.terms, slopes.reach
+    if not np.isfinite(reach).all():  # 0 times infinity would be no slope at all
+        terms = tuple(None if t is None else np.where(np.isfinite(t), t, 0.0) for t in terms)
+        reach = np.where(np.isfinite(reach), reach, 0.0)
+    return Enclosed(low, high, middle, Slopes(terms, reach, factor), miss, doubt)
 
 
 def _ends(low: Array, high: Array) -> tuple[Array, Array]:
@@ -145,16 +147,15 @@ def flat(low: Array, high: Array, doubt: Mask | None, boxes: Boxes) -> Enclosed:
     """Return a number of which only an interval is known."""
     with np.errstate(all="ignore"):
         middle, half = low / 2 + high / 2, high / 2 - low / 2
-    nothing: Slopes = (None,) * boxes.centre.shape[1]
-    return settled(boxes, low, high, middle, nothing, half, doubt)
+    return settled(low, high, middle, Slopes.none(boxes), half, doubt)
 
 
 def either(*doubts: Mask | None) -> Mask | None:
     """Return where one of several numbers may be none."""
-    found: Any = None
+    found: Mask | None = None
     for doubt in doubts:
         if doubt is not None:
-            found = doubt if found is None else found | doubt
+            found = doubt if found is None else np.asarray(found | doubt)
     return found
 
 
@@ -163,23 +164,22 @@ def chosen(boxes: Boxes, mask: Told, a: Enclosed, b: Enclosed) -> Enclosed:
 
     Half the sum of two lines is off from each by half of their difference.
     """
-    d = boxes.centre.shape[1]
-    pairs = [
-        (sa, sb) for sa, sb in zip(_padded(a.slopes, d), _padded(b.slopes, d), strict=True)
-    ]
     yes, no = mask.yes, mask.no
     low = np.where(yes, a.low, np.where(no, b.low, np.minimum(a.low, b.low)))
     high = np.where(yes, a.high, np.where(no, b.high, np.maximum(a.high, b.high)))
-    doubt = _chosen_doubt(mask, a.doubt, b.doubt)
-    open_ = ~(yes | no)
-    miss = np.where(yes, a.miss, np.where(no, b.miss, np.maximum(a.miss, b.miss)))
     middle = np.where(yes, a.middle, np.where(no, b.middle, a.middle / 2 + b.middle / 2))
-    slopes = tuple(None if pair == (None, None) else _mixed(yes, no, *pair) for pair in pairs)
+    miss = np.where(yes, a.miss, np.where(no, b.miss, np.maximum(a.miss, b.miss)))
+    doubt = _chosen_doubt(mask, a.doubt, b.doubt)
+    pairs = list(zip(_terms(a, boxes), _terms(b, boxes), strict=True))
+    terms = tuple(
+        None if one is other is None else _mixed(yes, no, one, other) for one, other in pairs
+    )
+    open_ = ~(yes | no)
     if open_.any():
-        apart: Slopes = tuple(_difference(*pair) for pair in pairs)
+        apart = tuple(_difference(*pair) for pair in pairs)
         away = np.abs(a.middle - b.middle) / 2 + boxes.reach(apart) / 2
         miss = np.where(open_, miss + away, miss)
-    return settled(boxes, low, high, middle, slopes, miss, doubt)
+    return settled(low, high, middle, Slopes(terms, boxes.reach(terms)), miss, doubt)
 
 
 def _chosen_doubt(mask: Told, a: Mask | None, b: Mask | None) -> Mask | None:
@@ -190,8 +190,9 @@ def _chosen_doubt(mask: Told, a: Mask | None, b: Mask | None) -> Mask | None:
     return np.asarray(np.where(mask.yes, a, np.where(mask.no, b, a | b)))
 
 
-def _padded(slopes: Slopes | None, dim: int) -> Slopes:
-    return slopes or (None,) * dim
+def _terms(x: Enclosed, boxes: Boxes) -> Terms:
+    written = () if x.slopes is None else x.slopes.written()
+    return written or Slopes.none(boxes).terms
 
 
 def _mixed(yes: Mask, no: Mask, a: Array | None, b: Array | None) -> Array:

@@ -38,7 +38,7 @@ def enclosed(
     return [found[place] for place in graph.results]
 
 
-def _operated(boxes: Boxes, cell: Cell, inputs: list[Any]) -> Enclosed | Told:  # noqa: PLR0911
+def _operated(boxes: Boxes, cell: Cell, inputs: list[Any]) -> Enclosed | Told:
     if cell.operation in SMOOTH:
         return smooth(boxes, cell.operation, inputs[0])
     match cell.operation:

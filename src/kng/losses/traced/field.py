@@ -19,7 +19,7 @@ from kng.core.regions import Grid
 from kng.losses.kernels.held import Everything
 from kng.losses.reading import Measure, ReadPlan
 from kng.losses.traced.bodies import Clipping
-from kng.losses.traced.boxes import Boxes
+from kng.losses.traced.boxes import Boxes, Slopes
 from kng.losses.traced.enclosed import Enclosed
 from kng.losses.traced.enclosing import enclosed
 from kng.losses.traced.graph import Graph
@@ -87,7 +87,7 @@ def _merged(rows: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, slots=True)
 class TracedField:
-    """The norm of the sum of clipped scores; ``columns`` are distinct records, with their copies."""
+    """The norm of the sum of clipped scores, over distinct records and how often each occurs."""
 
     columns: tuple[Array, ...]
     copies: Array
@@ -112,16 +112,14 @@ class TracedField:
         return [total * step for total, step in sums]
 
     def total(self, point: Point) -> list[int]:
-        """Return the sum in whole steps: of at most 2**36 a record, in int64 up to 2**26 of them."""
+        """Return the sum in whole steps, of at most 2**36 a record: int64 holds 2**26 of them."""
         theta = np.array([float(v) for v in self.grid.theta(point)])
         sums = [0] * len(self.program.results)
         for at in range(0, len(self.copies), _RECORDS):
             some = slice(at, at + _RECORDS)
             copies = self.copies[some].astype(np.int64)
             found = replayed(self.program, [c[some] for c in self.columns], theta)
-            scores = [
-                np.broadcast_to(found[place], copies.shape) for place in self.program.results
-            ]
+            scores = [np.broadcast_to(found[place], copies.shape) for place in self.program.results]
             for j, whole in enumerate(self.clipping.whole(scores)):
                 sums[j] += int((whole.astype(np.int64) * copies).sum())
         return sums
@@ -157,13 +155,13 @@ class TracedField:
                 scores = enclosed(self.program, still, boxes, origin, step)
                 scores = [_moving(score, boxes) for score in scores]
                 for j, x in enumerate(self.clipping.enclosed(boxes, scores)):
-                    slopes = x.slopes or (None,) * d
+                    slopes = x.slopes or Slopes.none(boxes)
                     value[:, j] += _added(x.middle, copies, m)
-                    reach = np.abs(x.middle) + boxes.reach(slopes) + x.miss
-                    out[:, j] += _added(x.miss, copies, m) + _ROUNDING * _added(reach, copies, m)
-                    for i, s in enumerate(slopes):
-                        if s is not None:
-                            slope[:, j, i] += _added(s, copies, m)
+                    reach = np.abs(x.middle) + slopes.size
+                    out[:, j] += _added(x.miss + _ROUNDING * reach, copies, m)
+                    for i, term in enumerate(slopes.terms):
+                        if term is not None:
+                            slope[:, j, i] += _added_products(slopes.factor, term, copies, m)
         steps = np.array([float(h) for h in self.clipping.steps])
         out = out * (1 + 2.0**-40) + 2.0**-48 * np.abs(value)
         return value * steps, slope * steps[:, None], out * steps
@@ -218,13 +216,10 @@ def _moving(score: Enclosed, boxes: Boxes) -> Enclosed:
     """Return a score with a row of boxes, though it may not depend on theta."""
     if score.slopes is not None and score.middle.ndim == 2:
         return score
-    d = boxes.centre.shape[1]
     shape = (len(boxes.centre), score.middle.shape[-1])
-    low, high, middle = (
-        np.broadcast_to(v, shape) for v in (score.low, score.high, score.middle)
-    )
+    low, high, middle = (np.broadcast_to(v, shape) for v in (score.low, score.high, score.middle))
     doubt = None if score.doubt is None else np.broadcast_to(score.doubt, shape)
-    return Enclosed(low, high, middle, (None,) * d, score.miss, doubt)
+    return Enclosed(low, high, middle, Slopes.none(boxes), score.miss, doubt)
 
 
 def _added(terms: Array | float, copies: Array, boxes: int) -> Array:
@@ -236,3 +231,12 @@ def _added(terms: Array | float, copies: Array, boxes: int) -> Array:
             return np.full(boxes, float(each @ copies))
         return np.broadcast_to(each[:, 0] * copies.sum(), (boxes,))
     return np.broadcast_to(array @ copies, (boxes,))
+
+
+def _added_products(factor: Array | None, term: Array, copies: Array, boxes: int) -> Array:
+    """Return the sums of a factor times a term; one row of terms is weighed once for all boxes."""
+    if factor is None:
+        return _added(term, copies, boxes)
+    if len(term) > 1:
+        return _added(factor * term, copies, boxes)
+    return _added(factor, copies * term[0], boxes)

@@ -94,14 +94,14 @@ class Draft:
 
     def finished(self, results: Iterable[int]) -> Graph:
         """Return the graph of what the results need, in one order for equal functions."""
-        kept, places = list(results), {}
-        needed, waiting = set(), list(kept)
+        kept, places = list(results), dict[int, int]()
+        needed, waiting = set[int](), list(kept)
         while waiting:
             place = waiting.pop()
             if place not in needed:
                 needed.add(place)
                 waiting.extend(self.cells[place].inputs)
-        cells = []
+        cells: list[Cell] = []
         for place in sorted(needed):
             cell = self.cells[place]
             places[place] = len(cells)

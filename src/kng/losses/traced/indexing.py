@@ -1,4 +1,4 @@
-"""Parts of a traced array: rows of theta, columns of a table, new axes; never some of the records."""
+"""Parts of a traced array: rows of theta, columns of a table, new axes; never some records."""
 
 from __future__ import annotations
 

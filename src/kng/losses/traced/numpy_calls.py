@@ -1,4 +1,4 @@
-"""The NumPy calls that a traced function may make, and what each becomes. All others are refused."""
+"""The NumPy calls that a traced function may make, and what each becomes; others are refused."""
 
 from __future__ import annotations
 
@@ -143,9 +143,7 @@ def _product(left: Tracer, right: Tracer) -> Tracer:
 def _along(operation: str, name: str) -> Callable[..., Tracer]:
     """Return a reduction over columns, by one operation from the first to the last."""
 
-    def reduce(
-        tracing: Tracing, value: Any, axis: Any = None, *, keepdims: bool = False
-    ) -> Tracer:
+    def reduce(tracing: Tracing, value: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
         given = tracing.traced(value, f"np.{name}").numbers()
         if axis is None and (given.axis is not None or given.ndim != 1):
             if given.axis is None:

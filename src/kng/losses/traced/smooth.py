@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.losses.traced.boxes import Boxes
+from kng.losses.traced.boxes import Boxes, Slopes
 from kng.losses.traced.elementary import PROGRAMS, expit
 from kng.losses.traced.enclosed import Enclosed, either, settled
 from kng.losses.traced.lines import chord
@@ -18,7 +18,7 @@ from kng.losses.traced.lines import chord
 Array = NDArray[np.float64]
 # The slopes of a function over intervals, least and largest, and 1, -1 or 0 where it is convex,
 # concave or neither; from the ends of x and the values there.
-Slopes = Callable[[Array, Array, Array, Array], tuple[Array, Array, Array | float]]
+Steep = Callable[[Array, Array, Array, Array], tuple[Array, Array, Array | float]]
 # Below this a function is no number.
 _LEAST = {"log": 0.0, "sqrt": 0.0, "log1p": -1.0}
 
@@ -36,7 +36,8 @@ def smooth(boxes: Boxes, name: str, x: Enclosed) -> Enclosed:
     found = _line(boxes, name, within)
     middle = np.where(outside, np.nan, found.middle)
     doubt = either(x.doubt, outside)
-    return settled(boxes, found.low, found.high, middle, found.slopes or (), found.miss, doubt)
+    slopes = found.slopes or Slopes.none(boxes)
+    return settled(found.low, found.high, middle, slopes, found.miss, doubt)
 
 
 def _line(boxes: Boxes, name: str, x: Enclosed) -> Enclosed:
@@ -101,7 +102,7 @@ def _expit(low: Array, high: Array, start: Array, end: Array) -> tuple[Array, Ar
     return _around_zero(low, high, (start * (1 - start), end * (1 - end)), 0.25)
 
 
-SLOPES: dict[str, Slopes] = {
+SLOPES: dict[str, Steep] = {
     "exp": _exp,
     "expm1": _expm1,
     "log": _log,

@@ -145,7 +145,7 @@ class Tracer:
 
         return ufunc_called(self._tracing, ufunc, method, inputs, options)
 
-    def __array_function__(self, call: Any, types: Any, args: Any, options: Any) -> Any:  # noqa: ARG002
+    def __array_function__(self, call: Any, types: Any, args: Any, options: Any) -> Any:
         from kng.losses.traced.numpy_calls import function_called
 
         return function_called(self._tracing, call, args, options)

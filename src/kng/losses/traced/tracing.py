@@ -45,14 +45,14 @@ def _twice(
     columns: Sequence[str],
     dim: int,
     part: str,
-    results: Callable[[Tracing, Tracer, int], list[int]],
+    results: Callable[[Tracer, int], list[int]],
 ) -> Graph:
     graphs = []
     for records in _RECORDS:
         tracing = Tracing(records)
         try:
             found = tracing.traced(_run(function, tracing, columns, dim, part), "the result")
-            places = results(tracing, found, dim)
+            places = results(found, dim)
         except NotTraced as refusal:
             raise IncompatibleParts(f"{part}: {refusal}") from None
         if len(tracing.draft.cells) > _MOST:
@@ -68,9 +68,7 @@ def _twice(
     return graphs[0]
 
 
-def _run(
-    function: Function, tracing: Tracing, columns: Sequence[str], dim: int, part: str
-) -> Any:
+def _run(function: Function, tracing: Tracing, columns: Sequence[str], dim: int, part: str) -> Any:
     draft = tracing.draft
     records = _Columns(
         {
@@ -90,7 +88,7 @@ def _run(
         ) from None
 
 
-def _scores(tracing: Tracing, found: Tracer, dim: int) -> list[int]:
+def _scores(found: Tracer, dim: int) -> list[int]:
     """Return the places of the d scores of a record."""
     found = found.numbers()
     if dim == 1 and found.axis == 0 and found.ndim == 1:
@@ -103,7 +101,7 @@ def _scores(tracing: Tracing, found: Tracer, dim: int) -> list[int]:
     return [int(place) for place in found.places[0]]
 
 
-def _slopes(tracing: Tracing, found: Tracer, dim: int) -> list[int]:
+def _slopes(found: Tracer, dim: int) -> list[int]:
     """Return the places of the d derivatives of a record's loss."""
     found = found.numbers()
     if found.axis != 0 or found.places.shape != (1,):
@@ -111,4 +109,4 @@ def _slopes(tracing: Tracing, found: Tracer, dim: int) -> list[int]:
             f"it returns an array of shape {shown(found)}; a loss has the shape (n,), one number "
             "for each record."
         )
-    return gradient(tracing.draft, int(found.places[0]), dim)
+    return gradient(found.tracing.draft, int(found.places[0]), dim)
