@@ -93,7 +93,8 @@ def plan_of(
     norm: Norm | None = None,
 ) -> DensityPlan:
     """Return a certified plan."""
-    problem = Problem(posed.loss, norm or LInf(), posed.domain, posed.records, posed.lattice, unit)
+    measured = norm or getattr(posed, "norm", None) or LInf()
+    problem = Problem(posed.loss, measured, posed.domain, posed.records, posed.lattice, unit)
     return certified(MECHANISMS[mechanism].plan(problem, epsilon), "auto")
 
 

@@ -17,8 +17,8 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Protocol
 
-from kng.core.errors import SpecError
-from kng.core.shapes import Shape, facets_of
+from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.shapes import RoundShape, Shape, facets_of
 
 Vector = tuple[Fraction, ...]
 
@@ -109,7 +109,33 @@ class Reaching:
         return max(map(self.reach, facets)) if facets else self.around.largest(norm)
 
 
-Piece = Cuboid | Ball | Reaching
+@dataclass(frozen=True, slots=True)
+class Gauged:
+    """All vectors up to a length in the norm of this shape, which is the only one to measure it."""
+
+    shape: Shape
+    length: Fraction
+    dim: int
+
+    def times(self, factor: Fraction) -> Gauged:
+        """Return all its vectors times a number."""
+        return Gauged(self.shape, abs(factor) * self.length, self.dim)
+
+    def largest(self, norm: Measure) -> Fraction:
+        """Return the length, rounded up as lengths in the norm are."""
+        if norm.shape != self.shape:
+            raise IncompatibleParts(
+                "Scores that are clipped to a ball of one norm are measured in that norm. Give one "
+                "clip for each coordinate to measure them in others."
+            )
+        if not isinstance(self.shape, RoundShape):
+            return self.length
+        # The largest round ball that it holds touches it, so both reach equally far.
+        widest = max(self.shape.weights, default=Fraction(1))
+        return norm.largest_in_ball(self.length / widest, self.dim)
+
+
+Piece = Cuboid | Ball | Reaching | Gauged
 
 
 class Body(Protocol):
@@ -173,6 +199,21 @@ class Spread:
     def differences(self) -> Sequence[Piece]:
         """Return what holds each difference."""
         return [self.apart]
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """All scores up to a length in the norm that measures them."""
+
+    piece: Gauged
+
+    def scores(self) -> Sequence[Piece]:
+        """Return the ball."""
+        return [self.piece]
+
+    def differences(self) -> Sequence[Piece]:
+        """Return the ball of twice the length."""
+        return [self.piece.times(Fraction(2))]
 
 
 def product_set(weights: tuple[Fraction, Fraction], rows: Cuboid) -> Hull:

@@ -60,7 +60,8 @@ def _fact(release: Release, label: str, fact: Fact) -> tuple[str, str]:
 
 
 def _shown(release: Release) -> str:
-    names = release.details.get("quantiles") or release.details.get("coefficients")
+    kinds = ("quantiles", "coefficients", "coordinates")
+    names = next((release.details[kind] for kind in kinds if release.details.get(kind)), None)
     values = [f"{float(number):.10g}" for number in release.exact_value]
     labels: Sequence[str] | None = release.bounds.columns
     if names:

@@ -25,6 +25,7 @@ from kng.estimators.public_facts import Columns, Kind, declared_width, resolved
 from kng.estimators.public_plan import Planned
 from kng.estimators.request import Request, details, domain_part, request_of
 from kng.losses.linear import Linear
+from kng.losses.own import TracedLoss
 from kng.samplers.registry import Plan
 
 
@@ -289,10 +290,10 @@ class Assembled:
 
     def _plan(self, setting: Posed, unit: PrivacyUnit, ask: Request) -> Any:
         """Weigh theta, and find a sampler that serves."""
-        norm = self._norm(setting, unit)
-        problem = Problem(
-            setting.loss, norm, setting.domain, setting.records, setting.answers, unit
-        )
+        norm, loss = self._norm(setting, unit), setting.loss
+        # Scores that are clipped to a length are clipped in the norm that measures them.
+        loss = loss.in_norm(norm) if isinstance(loss, TracedLoss) else loss
+        problem = Problem(loss, norm, setting.domain, setting.records, setting.answers, unit)
         return planned(self._weigh(setting), problem, ask.epsilon, self.sampler)
 
     def _norm(self, setting: Posed, unit: PrivacyUnit) -> Norm:

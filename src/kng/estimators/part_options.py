@@ -22,6 +22,8 @@ def loss_part(loss: Any) -> None:
             f"{name} is a function of a prediction and a response; put it into a model, as in "
             f"kng.losses.Location({name}) or kng.losses.Linear({name})."
         )
+    if hasattr(type(loss), "trace"):  # it becomes a loss when the columns and the domain are known
+        return
     require(loss, "loss", ("over", *members(Loss)))
     if hasattr(type(loss), "pointwise"):
         require(loss.pointwise, "function", members(Pointwise))

@@ -87,6 +87,12 @@ def posed(loss: Any, domain: Domain, kind: Kind, asked: Asked, columns: Columns 
     for name in ("bounds_X", "bounds_y"):
         if getattr(asked, name) is not None:
             raise SpecError(f"{name} is for linear models; {described(loss)} takes bounds.")
+    own = hasattr(type(loss), "trace")
+    if own and kind != "gradient":
+        raise IncompatibleParts(
+            f"{described(loss)} states scores, which only the K-norm gradient mechanism weighs. "
+            "Use kng.KNG."
+        )
     bounds = bounds_in(asked.bounds, None)
     if hasattr(type(bounds), "contains"):  # a domain, and no box
         return _in_a_ball(loss, domain, kind, bounds, asked)
@@ -97,7 +103,7 @@ def posed(loss: Any, domain: Domain, kind: Kind, asked: Asked, columns: Columns 
         if encode is None
         else encode(box, asked.granularity, asked.missing)
     )
-    over: Loss = loss.over(records)
+    over: Loss = loss.on(records, domain) if own else loss.over(records)
     refuse_coefficients(domain.base)
     known = domain.sized(over.dim)
     grid = over.grid or Grid(records.lattice.origin, records.step)
@@ -106,7 +112,10 @@ def posed(loss: Any, domain: Domain, kind: Kind, asked: Asked, columns: Columns 
         points = known.on(grid)
         answers = grid.between(points.first, points.last)
     scalar = over.dim == 1
-    return Posed(over, known, records, answers, box, scalar, {}, columns=box.columns)
+    # Columns of other losses have a coordinate each; those of a caller's own only enter it.
+    names = tuple(f"theta[{j}]" for j in range(over.dim))
+    facts: dict[str, Fact] = {"coordinates": names} if own and not scalar else {}
+    return Posed(over, known, records, answers, box, scalar, facts, columns=box.columns)
 
 
 def _in_a_ball(loss: Any, domain: Domain, kind: Kind, bounds: Any, asked: Asked) -> Posed:

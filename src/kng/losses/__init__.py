@@ -3,6 +3,7 @@
 from kng.losses.distance import Distance
 from kng.losses.linear import Linear
 from kng.losses.location import Location
+from kng.losses.own import Objective, Score
 from kng.losses.pointwise.counts import Counts
 from kng.losses.pointwise.expectile import Expectile
 from kng.losses.pointwise.huber import Huber
@@ -20,8 +21,10 @@ __all__ = [
     "Linear",
     "Location",
     "Logistic",
+    "Objective",
     "Pinball",
     "Quantiles",
+    "Score",
     "SmoothedPinball",
     "Squared",
 ]

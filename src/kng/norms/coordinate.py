@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
-from kng.core.bodies import Ball, Cuboid, Piece, Reaching
-from kng.core.errors import SpecError
+from kng.core.bodies import Ball, Cuboid, Gauged, Piece, Reaching
+from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.parts import Norm
 from kng.core.shapes import Shape
 from kng.norms.lp import Array, LInf, furthest
@@ -72,6 +72,11 @@ def _reach(piece: Piece) -> list[Fraction]:
             return [radius] * dim
         case Reaching(around, reach):
             return [reach(axis) for axis in axes(len(around.low))]
+        case Gauged():
+            raise IncompatibleParts(
+                "CoordinateSup follows what a record can change, and scores that are clipped to a "
+                "length follow the norm. Give one clip for each coordinate."
+            )
 
 
 def axes(dim: int) -> tuple[tuple[Fraction, ...], ...]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations, product
 from typing import Any, ClassVar, NoReturn
 
-from kng.core.bodies import Ball, Cuboid, Piece, Reaching
+from kng.core.bodies import Ball, Cuboid, Gauged, Piece, Reaching
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact
 from kng.core.parts import Norm
@@ -84,6 +84,11 @@ class Hull:
             raise IncompatibleParts(
                 "Hull: changes that fill a ball beside others that fill a box have no hull with "
                 "facets. Use L2 or LInf."
+            )
+        if any(isinstance(piece, Gauged) for piece in changes):
+            raise IncompatibleParts(
+                "Hull follows what a record can change, and scores that are clipped to a length "
+                "follow the norm. Give one clip for each coordinate."
             )
         if any(isinstance(piece, Reaching) for piece in changes):
             return self._directed(changes)
@@ -181,7 +186,7 @@ def _of_boxes(boxes: Sequence[Cuboid]) -> Norm:
 
 
 def _around(piece: Piece) -> Cuboid:
-    assert not isinstance(piece, Ball)
+    assert not isinstance(piece, Ball | Gauged)
     return piece.around if isinstance(piece, Reaching) else piece
 
 
