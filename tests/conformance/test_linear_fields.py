@@ -193,7 +193,9 @@ def test_pieces_are_those_of_the_summed_loss():
         pick = SimpleNamespace(value=lambda v: v[0], shape=None)
         field = field_of(loss, source, pick, "gradient", reach, answers)
         unit = PrivacyUnit(ReplaceOne(N))
-        smooth = SimpleNamespace(weighs="smooth", problem=SimpleNamespace(norm=LInf(), unit=unit))
+        smooth = SimpleNamespace(
+            weighs="smooth", problem=SimpleNamespace(norm=LInf(), unit=unit, loss=loss)
+        )
         (pieces,) = loss.read(source, [smooth])
         point = tuple(int(k) for k in np.rint(field.start()))
         theta = [answers.step[0] * k for k in point]
