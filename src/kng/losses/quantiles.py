@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from functools import lru_cache
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kng.core.bodies import Body, Cuboid, Hull
+from kng.core.bodies import Body, Cuboid, Piece
 from kng.core.bounds import Bounds
 from kng.core.capabilities import OrderedDomain
 from kng.core.encoding import Encoding, encoding_of
@@ -128,11 +129,7 @@ class Quantiles:
 
     def body(self, region: Region) -> Body:  # noqa: ARG002
         """Return the hull of the scores of records in each of the m + 1 intervals."""
-        corners = [
-            tuple((j >= interval) - tau for j, tau in enumerate(self.taus))
-            for interval in range(self.dim + 1)
-        ]
-        return Hull(tuple(Cuboid(corner, corner) for corner in corners))
+        return _stairs(self.taus)
 
     smallest = body
 
@@ -150,3 +147,28 @@ class Quantiles:
     def read(self, source: Source, plans: Sequence[Plan]) -> Sequence[Field]:
         """Read the records once for all plans; below the charge."""
         return read_walks(source, plans)
+
+
+@dataclass(frozen=True, slots=True)
+class Stairs:
+    """The scores of a record in each of the m + 1 intervals, and how two of them differ."""
+
+    each: tuple[Cuboid, ...]
+    apart: tuple[Cuboid, ...]
+
+    def scores(self) -> Sequence[Piece]:
+        """Return the m + 1 vectors."""
+        return self.each
+
+    def differences(self) -> Sequence[Piece]:
+        """Return 1 between two intervals and 0 elsewhere, for any two."""
+        return self.apart
+
+
+@lru_cache(maxsize=16)
+def _stairs(taus: tuple[Fraction, ...]) -> Stairs:
+    """Return the body of quantiles; of a hundred it has five thousand differences, made once."""
+    m, flat = len(taus), (Fraction(0), Fraction(1))
+    each = [tuple((j >= a) - tau for j, tau in enumerate(taus)) for a in range(m + 1)]
+    apart = [tuple(flat[a <= j < b] for j in range(m)) for a, b in combinations(range(m + 1), 2)]
+    return Stairs(tuple(Cuboid(v, v) for v in each), tuple(Cuboid(v, v) for v in apart))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import isqrt
+from math import isqrt, lcm
 from typing import ClassVar
 
 import numpy as np
@@ -37,9 +37,10 @@ class Variation:
     shape: ClassVar[VariationShape] = VariationShape()
 
     def value(self, vector: Sequence[Fraction]) -> Fraction:
-        """Return half the variation."""
-        padded = [Fraction(0), *vector, Fraction(0)]
-        return sum((abs(b - a) for a, b in pairwise(padded)), Fraction(0)) / 2
+        """Return half the variation, in whole numbers of a common denominator."""
+        unit = lcm(*(v.denominator for v in vector))
+        whole = [0, *(v.numerator * (unit // v.denominator) for v in vector), 0]
+        return Fraction(sum(abs(b - a) for a, b in pairwise(whole)), 2 * unit)
 
     def bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Return bounds on the norm between two corners, for rows of corners.
@@ -69,6 +70,8 @@ class Variation:
 
     def largest(self, low: Sequence[Fraction], high: Sequence[Fraction]) -> Fraction:
         """Return the largest norm between two corners, exactly."""
+        if low == high:
+            return self.value(low)
         ends = {Fraction(0): Fraction(0)}
         for a, b in [*zip(low, high, strict=True), (Fraction(0), Fraction(0))]:
             ends = {v: max(way + abs(v - u) for u, way in ends.items()) for v in (a, b)}
