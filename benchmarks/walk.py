@@ -55,7 +55,7 @@ CALLS = {
     "geometric_median": Call(lambda: kng.geometric_median(X, **PLACES), 36),
     "LinearRegression": Call(fit("LinearRegression"), 63),
     "LinearRegression kng": Call(fit("LinearRegression", mechanism="kng"), 47),
-    "QuantileRegressor": Call(fit("QuantileRegressor"), 51),
+    "QuantileRegressor": Call(fit("QuantileRegressor"), 53),
     "HuberRegressor": Call(fit("HuberRegressor", threshold=0.5), 41),
 }
 
