@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import check_regressors_train, parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_classifiers_classes,
+    check_classifiers_train,
+    check_regressors_train,
+    parametrize_with_checks,
+)
 
 import kng
 
@@ -40,6 +45,20 @@ CHAIN = kng.QuantileRegressor(
     epsilon=100, bounds_X=(-10, 10), bounds_y=(-10, 10), sampler="hit-and-run", random_state=0
 )
 
+LOGISTIC = kng.LogisticRegression(epsilon=100, classes=(0, 1), bounds_X=(-10, 10), random_state=0)
+COUNTS = kng.PoissonRegressor(epsilon=100, bounds_X=(-10, 10), bounds_y=(0, 10), random_state=0)
+
+# Checks of classifiers that ask for what only records could tell.
+CLASSIFIER_CHECKS = {
+    "check_classifiers_classes": (
+        "asks for classes that are found in y. They are declared, and never read from the data."
+    ),
+    "check_classifiers_train": EXPECTED_FAILURES["check_regressors_train"],
+    "check_classifiers_regression_target": (
+        "asks fit to raise where labels are no classes. Such records are absent, silently."
+    ),
+}
+
 # Checks with more than four columns: no certified sampler draws more than five coefficients, and
 # that is said before the charge. The chain, which is taken by name, passes each of them.
 TOO_WIDE = "fits {} columns and an intercept; branch and bound draws five coefficients at most."
@@ -53,10 +72,15 @@ WIDE_CHECKS = {
 
 def argued(estimator: Any) -> dict[str, str]:
     certified = isinstance(estimator, kng.QuantileRegressor) and estimator.sampler == "auto"
-    return EXPECTED_FAILURES | (WIDE_CHECKS if certified else {})
+    classifies = isinstance(estimator, kng.LogisticRegression)
+    more = WIDE_CHECKS if certified else CLASSIFIER_CHECKS if classifies else {}
+    return EXPECTED_FAILURES | more
 
 
-@parametrize_with_checks([LINEAR, BALL, HUBER, QUANTILE, CHAIN], expected_failed_checks=argued)
+ESTIMATORS = [LINEAR, BALL, HUBER, QUANTILE, CHAIN, LOGISTIC, COUNTS]
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=argued)
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -79,3 +103,18 @@ def test_training_on_rows_whose_width_is_stated(estimator, dtype, memmap):
     stated = Stated(**estimator.get_params())
     stated.set_params(bounds_X=([-10] * 10, [10] * 10), epsilon=10_000)
     check_regressors_train("Stated", stated, readonly_memmap=memmap, X_dtype=dtype)
+
+
+def test_classes_that_are_declared_are_those_of_the_check():
+    """What is argued above holds once the check's own labels and width are stated."""
+
+    class Stated(kng.LogisticRegression):
+        def fit(self, X, y):
+            labels = np.unique(np.asarray(y))
+            width = np.shape(X)[1]
+            self.set_params(classes=labels, bounds_X=([-10] * width, [10] * width))
+            return super().fit(X, y)
+
+    stated = Stated(epsilon=10_000, random_state=0)
+    check_classifiers_classes("Stated", stated)
+    check_classifiers_train("Stated", stated)

@@ -23,7 +23,6 @@ from kng.core.design import Design
 from kng.core.enclosures import ball, floor_ceil, precision
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.records import EVERY
 from kng.core.solve.curved import CurvedSolver
 from kng.data import open_regression
 from kng.domains import L1Ball, Whole
@@ -58,13 +57,14 @@ def records(kind: str, n: int, columns: int) -> tuple[Array, Array]:
 def field_of(kind: str, n: int = 300, columns: int = 3) -> CurvedSums:
     design = design_of(columns)
     source = open_regression(*records(kind, n, columns), design.records)
-    return CurvedSums(source.collect(CurvedRows(design), EVERY), design, Logistic(), ONE)
+    return CurvedSums(source.reduce(CurvedRows(design)), design, Logistic(), ONE)
 
 
 def exact_rows(field: CurvedSums) -> tuple[list[list[Fraction]], list[int]]:
     """Return z and y of every record, in rational numbers."""
-    rows = [[ONE, *(Fraction(int(v), 2**16) for v in row[:-2])] for row in field.rows]
-    return rows, [int(row[-1]) for row in field.rows]
+    table = np.concatenate(field.blocks)
+    rows = [[ONE, *(Fraction(int(v), 2**16) for v in row[:-2])] for row in table]
+    return rows, [int(row[-1]) for row in table]
 
 
 def oracle(field: CurvedSums, theta: Sequence[arb], ridge: Fraction) -> tuple[arb_mat, arb_mat]:

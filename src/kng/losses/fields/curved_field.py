@@ -23,7 +23,7 @@ from kng.core.curvature import Around
 from kng.core.design import Design
 from kng.core.enclosures import floor_ceil, precision, root_above
 from kng.core.regions import Theta
-from kng.losses.kernels.curved_rows import PART
+from kng.losses.kernels.curved_rows import PART, Blocks
 from kng.losses.kernels.linear_rows import ENDS
 from kng.losses.pointwise.curved import Curved
 
@@ -55,16 +55,25 @@ def encloses(pointwise: object, design: Design) -> bool:
 class CurvedSums:
     """All records, as `CurvedRows` keeps them."""
 
-    rows: NDArray[np.float32]
+    blocks: Blocks
     design: Design
     pointwise: Curved
     scale: Fraction
+
+    def __len__(self) -> int:
+        return sum(map(len, self.blocks))
+
+    def _rows(self) -> Iterator[NDArray[np.float32]]:
+        """Yield some records at a time."""
+        for block in self.blocks:
+            for at in range(0, len(block), _CHUNK):
+                yield block[at : at + _CHUNK]
 
     def steepest(self) -> Fraction:
         """Return n d times the largest slope."""
         curvature = self.pointwise.curvature
         assert curvature is not None  # a curved function states it
-        return len(self.rows) * self.design.dim * curvature * self.scale
+        return len(self) * self.design.dim * curvature * self.scale
 
     def slopes(self, theta: Array) -> tuple[Array, Array]:
         """Return gradient and Hessian."""
@@ -93,13 +102,14 @@ class CurvedSums:
             total += float(doubt.sum())
         # An entry is a sum of at most as many terms as a chunk has and of as many chunks as there
         # are, each term rounded three times; |z_j| <= 1, and an operator norm is d entries at most.
-        roundings = (_CHUNK + len(self.rows) // _CHUNK + 16) * 2.0**-52
+        chunks = len(self) // _CHUNK + len(self.blocks)
+        roundings = (_CHUNK + chunks + 16) * 2.0**-52
         lost = 1 + 2 * roundings
         return Around(
             theta,
             _REACH,
             sums.total(),
-            sums.rounding(len(self.rows)),
+            sums.rounding(chunks),
             least * scale,
             2 * d * roundings * slopes * lost * scale,
             doubts,
@@ -119,8 +129,8 @@ class CurvedSums:
         constant, offset = [ENDS] * self.design.intercept, self.design.offsets[-1]
         totals, wide, last = [0] * len(theta), 0, int(PART)
         with precision(bits + _GUARD):
-            for at in range(0, len(self.rows), _CHUNK):
-                for *row, upper, lower in self.rows[at : at + _CHUNK].astype(np.int64).tolist():
+            for rows in self._rows():
+                for *row, upper, lower in rows.astype(np.int64).tolist():
                     x = constant + row
                     eta = Fraction(sum(map(mul, weights, x)), common * ENDS)
                     y = (2 * (upper * last + lower) - offset) * step
@@ -141,8 +151,7 @@ class CurvedSums:
         """Yield z, z'weights and s y', some records at a time; the weights are s theta."""
         first, unit = int(self.design.intercept), float(self._step * self.scale)
         offset = self.design.offsets[-1]
-        for at in range(0, len(self.rows), _CHUNK):
-            rows = self.rows[at : at + _CHUNK]
+        for rows in self._rows():
             z = np.ones((len(rows), self.design.dim))
             np.multiply(rows[:, :-2], 1 / ENDS, out=z[:, first:], dtype=np.float64)
             k = rows[:, -2].astype(np.float64) * PART + rows[:, -1]
@@ -186,13 +195,13 @@ class _Sums:
         """Return the sums, each rounded once."""
         return np.array([fsum(parts) for parts in self._parts])
 
-    def rounding(self, records: int) -> float:
-        """Return what the sums are off by, in l2.
+    def rounding(self, chunks: int) -> float:
+        """Return what the sums of so many chunks are off by, in l2.
 
         Rests are half a unit at most, so that a chunk of them is off by 2**11 roundings of 2**10
         units; and the sums are rounded once.
         """
-        d, chunks = len(self._parts), records // _CHUNK + 1
+        d = len(self._parts)
         each = chunks * _CHUNK * _CHUNK * 2.0**-53 * self._largest
         return d * (2 * each + 2.0**-52 * float(np.abs(self.total()).max(initial=0.0)))
 

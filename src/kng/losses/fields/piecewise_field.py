@@ -11,11 +11,11 @@ from kng.core.design import Design
 from kng.core.parts import Field, Norm, Point
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.quadratic import Quadratic, fraction, rational
-from kng.core.records import EVERY, Records, Source
+from kng.core.records import Records, Source
 from kng.core.regions import Theta
 from kng.losses.fields.curved_field import CurvedSums
 from kng.losses.fields.quadratic_field import QuadraticField
-from kng.losses.kernels.curved_rows import CurvedRows
+from kng.losses.kernels.curved_rows import Blocks, CurvedRows
 from kng.losses.kernels.gram import Gram
 from kng.losses.kernels.held import Everything, Held
 from kng.losses.kernels.pieces import PieceSums
@@ -66,7 +66,7 @@ def _pushed(records: Records, design: Design, push: Fraction) -> Theta:
 
 def read_smooth(source: Source, plans: Sequence[Plan]) -> list[Field]:
     """Read what minimisers need; records that all plans look at many times are kept once."""
-    rows: Any = None
+    kept: Blocks | None = None
     fields: list[Field] = []
     for plan in plans:
         problem = plan.problem
@@ -79,8 +79,8 @@ def read_smooth(source: Source, plans: Sequence[Plan]) -> list[Field]:
             pieces = read_pieces(source, design, problem.unit, problem.norm, clipped)
             fields.append(pieces)
         else:
-            rows = source.collect(CurvedRows(design), EVERY) if rows is None else rows
-            curved = CurvedSums(rows, design, pointwise, loss.prediction_unit)
+            kept = source.reduce(CurvedRows(design)) if kept is None else kept
+            curved = CurvedSums(kept, design, pointwise, loss.prediction_unit)
             fields.append(cast("Field", curved))
     return fields
 

@@ -14,20 +14,33 @@ from kng.core.records import Integers
 # does covariates of up to 2**16 steps either way.
 PART = 2.0**22
 
+# Records in the blocks they came in: putting them together would take their size once more.
+Blocks = tuple[NDArray[np.float32], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class CurvedRows:
     """Whole numbers x_j = 2 k - offset of the covariates, and the response's k in two parts.
 
-    z_j = x_j / span. k is at most 2**44, so that its upper part is below 2**23.
+    z_j = x_j / span. k is at most 2**44, so that its upper part is below 2**23. What looks at
+    blocks adds over records, so their order does not matter.
     """
 
     design: Design
 
-    def select(self, batch: Integers) -> NDArray[np.float32]:
-        """Return all records."""
+    def zero(self) -> Blocks:
+        """No records."""
+        return ()
+
+    def partial(self, batch: Integers) -> Blocks:
+        """Return all records of a batch."""
         table = np.empty((len(batch), batch.shape[1] + 1), dtype=np.float32)
-        table[:, :-2] = 2 * batch[:, :-1] - np.array(self.design.offsets[:-1])
+        for j, offset in enumerate(self.design.offsets[:-1]):
+            table[:, j] = 2 * batch[:, j] - offset
         upper = np.floor(batch[:, -1] / PART)
         table[:, -2], table[:, -1] = upper, batch[:, -1] - upper * PART
-        return table
+        return (table,)
+
+    def merge(self, left: Blocks, right: Blocks) -> Blocks:
+        """Return the blocks of both."""
+        return left + right
