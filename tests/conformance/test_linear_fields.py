@@ -187,15 +187,14 @@ def test_shifts_of_both_are_the_same():
 
 def test_pieces_are_those_of_the_summed_loss():
     """One step of Newton from the piece at theta: the gradient there is the field's score."""
-    for name in ("squared", "huber"):
+    for name in ("squared", "huber", "smoothed"):
         loss, answers, reach = loss_of(name)
         source = records(loss.design, np.random.default_rng(10))
         pick = SimpleNamespace(value=lambda v: v[0], shape=None)
         field = field_of(loss, source, pick, "gradient", reach, answers)
         unit = PrivacyUnit(ReplaceOne(N))
-        smooth = SimpleNamespace(
-            weighs="smooth", problem=SimpleNamespace(norm=LInf(), unit=unit, loss=loss)
-        )
+        problem = SimpleNamespace(loss=loss, norm=LInf(), unit=unit)
+        smooth = SimpleNamespace(weighs="smooth", problem=problem)
         (pieces,) = loss.read(source, [smooth])
         point = tuple(int(k) for k in np.rint(field.start()))
         theta = [answers.step[0] * k for k in point]

@@ -61,6 +61,8 @@ from kng.mechanisms import KNG, Exponential
 
 # Records and lattice are the same for every quantile.
 _TILTED = Pinball(Fraction(1, 2))
+# What a receipt says of planes that are drawn by themselves, and of those that are kept apart.
+_DRAWN = ("drawn by itself", "drawn from the middle outwards")
 # Half ranges of y that a coefficient may be worth unless coef_bound says otherwise.
 _REACH = 4
 
@@ -250,7 +252,7 @@ class QuantileRegressor(PrivateRegressor):
             Lattice(answers.origin * m, answers.step * m, answers.last * m),
             False,
             self._public_bounds(columns),
-            self._described(columns, design, unit, asked, apart),
+            self._described(columns, design, unit, asked, _DRAWN[apart]),
             finish,
             design.units.repeated(m),
         )
@@ -274,7 +276,7 @@ class QuantileRegressor(PrivateRegressor):
         fit = SmoothedRequest(design, unit, bounds, asked, way, width).fit(
             source, openings.response
         )
-        facts = self._described(columns, design, unit, asked, apart=False)
+        facts = self._described(columns, design, unit, asked, "a part of the scale of y included")
         facts["response"] = "clipped to its bounds"
         if fit.also is not None:
             facts["also released"] = fit.also.names
@@ -368,16 +370,15 @@ class QuantileRegressor(PrivateRegressor):
         design: Design,
         unit: PrivacyUnit,
         asked: Quantiles,
-        apart: bool,
+        how: str,
     ) -> dict[str, Fact]:
         names = self._coefficients(columns)
         rest: dict[str, Fact] = {**self._facts(), **details(design.records, unit)}
         if len(asked) == 1:
             return {"quantile": show(asked.taus[0]), "coefficients": names, **rest}
-        drawn = "drawn from the middle outwards" if apart else "drawn by itself"
         return {
             "quantile": ", ".join(map(show, asked.taus)),
-            "epsilon per quantile": f"{asked.shown_parts()}, {drawn}",
+            "epsilon per quantile": f"{asked.shown_parts()}, {how}",
             "coefficients": tuple(f"{name} at {show(tau)}" for tau in asked.taus for name in names),
             **rest,
         }

@@ -117,7 +117,8 @@ class SmoothedRequest:
         return Scale(middle, farthest / 3, farthest, heaped=False)
 
     def _described(self, widths: Sequence[Fraction], drawn: bool, left: Fraction) -> dict[str, str]:
-        several = ", ".join(f"{float(width):.4g}" for width in dict.fromkeys(widths))
+        shown = [f"{float(width):.4g}" for width in widths]
+        several = shown[0] if len(set(shown)) == 1 else ", ".join(shown)
         unit = " times the scale of y" if drawn else ""
         wide = SmoothedPerturbation.wide
         split = [] if left == 1 else [f"{float(1 - left):.0%} for the scale of y"]
