@@ -45,6 +45,7 @@ CALIBRATION = [
     "losses/linear.py",
     "losses/location.py",
     "losses/location_sum.py",
+    "losses/own.py",
     "mechanisms/exponential.py",
     "mechanisms/kng.py",
     "norms/coordinate.py",

@@ -20,7 +20,7 @@ from kng.losses.traced.replay import replayed, standing
 from kng.losses.traced.tracing import gradient_graph, score_graph
 from kng.norms import L1, L2, LInf, Polytope
 
-BOXES, RECORDS, TRIES = 250, 8, 50  # 10^5 points of boxes
+BOXES, RECORDS, TRIES = 250, 8, 17  # 10^5 points of boxes, in three sizes of boxes together
 STEP = 2.0**-20
 
 

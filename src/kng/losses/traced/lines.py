@@ -89,11 +89,13 @@ def chord(  # noqa: PLR0917
     least: Array,
     most: Array,
     bend: Array | float,
+    floor: Array | None = None,
 ) -> Enclosed:
     """Return a function of x by its chord between the ends of x, moved to the middle of its miss.
 
-    ``start`` and ``end`` are its values at the ends, and its slope lies between ``least`` and
-    ``most``. A chord of slope c over a width w misses by at most
+    ``start`` and ``end`` are its values at the ends, between which it lies unless it has a lower
+    ``floor``, and its slope lies between ``least`` and ``most``. A chord of slope c over a width w
+    misses by at most
 
         w (most - c) (c - least) / (most - least)
 
@@ -113,6 +115,7 @@ def chord(  # noqa: PLR0917
     middle = start + slope * (x.middle - x.low) - bend * depth / 2
     miss = np.abs(slope) * x.miss + depth * (1 - np.abs(bend) / 2) + fuzz
     slopes = _slopes(x, boxes).times(slope)
+    low = low if floor is None else floor
     return settled(low - fuzz, high + fuzz, middle, slopes, miss, x.doubt)
 
 

@@ -44,12 +44,10 @@ def _line(boxes: Boxes, name: str, x: Enclosed) -> Enclosed:
     program = PROGRAMS[name]
     start, end = program(x.low), program(x.high)
     least, most, bend = SLOPES[name](x.low, x.high, start, end)
-    found = chord(boxes, x, start, end, least, most, bend)
+    floor = None
     if name == "square":
-        across = (x.low < 0) & (x.high > 0)
-        smallest = np.where(across, 0.0, np.minimum(start, end))
-        found.low = np.maximum(found.low, smallest * (1 - 2.0**-50) - 2.0**-1050)
-    return found
+        floor = np.where((x.low < 0) & (x.high > 0), 0.0, np.minimum(start, end))
+    return chord(boxes, x, start, end, least, most, bend, floor)
 
 
 def _exp(low: Array, high: Array, start: Array, end: Array) -> tuple[Array, Array, float]:  # noqa: ARG001
