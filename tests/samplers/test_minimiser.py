@@ -22,7 +22,7 @@ from kng.core.problem import Problem
 from kng.core.quadratic import Quadratic
 from kng.core.solve import piecewise as descending
 from kng.core.solve import quadratic_minimiser as rational
-from kng.core.solve.piecewise import Objective, descent, first_point
+from kng.core.solve.piecewise import PerturbedLoss, descent, first_point
 from kng.core.solve.quadratic_minimiser import minimiser
 from kng.data import open_regression
 from kng.domains import L1Ball
@@ -41,7 +41,7 @@ def gradient(quadratic: Quadratic, theta: Sequence[Fraction]) -> list[Fraction]:
     return [sum(a * t for a, t in zip(row, theta, strict=True)) - r for row, r in rows]
 
 
-def minimise(objective: Objective) -> tuple[Fraction, ...]:
+def minimise(objective: PerturbedLoss) -> tuple[Fraction, ...]:
     """Return the last point of the descent, which says itself that it is the minimiser."""
     *_, (theta, away) = descent(objective, first_point(objective))
     assert away == 0
@@ -130,7 +130,7 @@ ORIGIN = (Fraction(0),) * 3
 UNIT = PrivacyUnit(ReplaceOne(2**20))  # so many that every piece is a pass
 
 
-def huber(X: Array, y: Array, limit: Fraction) -> tuple[Objective, list[list[Fraction]], list]:
+def huber(X: Array, y: Array, limit: Fraction) -> tuple[PerturbedLoss, list[list[Fraction]], list]:
     """Return the objective without noise, and the records as the rational numbers they become."""
     covariates = Bounds((Fraction(-1),) * X.shape[1], (Fraction(1),) * X.shape[1])
     records = encoded(covariates, (-limit, limit, THRESHOLD / 2**6), across)
@@ -153,7 +153,7 @@ def huber(X: Array, y: Array, limit: Fraction) -> tuple[Objective, list[list[Fra
     linear = tuple(Fraction(float(v)) for v in rng.normal(size=design.dim))
     centre = (Fraction(1, 3),) * design.dim
     field = read_pieces(source, design, UNIT, LInf())
-    return Objective(field, linear, RIDGE, centre, None), Z, t
+    return PerturbedLoss(field, linear, RIDGE, centre, None), Z, t
 
 
 def records(kind: str, n: int, d: int) -> tuple[Array, Array]:
@@ -173,7 +173,9 @@ def records(kind: str, n: int, d: int) -> tuple[Array, Array]:
     return X, X @ np.linspace(-2, 2, d - 1) + rng.normal(size=n)
 
 
-def slopes_at(objective: Objective, Z: list, t: list, theta: Sequence[Fraction]) -> list[Fraction]:
+def slopes_at(
+    objective: PerturbedLoss, Z: list, t: list, theta: Sequence[Fraction]
+) -> list[Fraction]:
     """Return the gradient of the whole objective, record by record."""
     slopes = [
         u + objective.ridge * (v - c)

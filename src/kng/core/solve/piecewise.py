@@ -41,7 +41,7 @@ _GRID = 64
 
 
 @dataclass(frozen=True)
-class Objective:
+class PerturbedLoss:
     """The loss with its linear term and ridge, in rational numbers."""
 
     field: SmoothField
@@ -69,7 +69,7 @@ class Objective:
         return root_above((along + self.radius * max(map(abs, slopes))) / self.ridge)
 
 
-def first_point(objective: Objective) -> Theta:
+def first_point(objective: PerturbedLoss) -> Theta:
     """Return where to start: nearly the minimiser of squared residuals.
 
     The look at a smoother loss is from a little off 0, where records often lie on a kink exactly.
@@ -80,7 +80,7 @@ def first_point(objective: Objective) -> Theta:
 
 
 def descent(
-    objective: Objective, start: Theta, fineness: int = 0
+    objective: PerturbedLoss, start: Theta, fineness: int = 0
 ) -> Iterator[tuple[Theta, Fraction]]:
     """Yield points and bounds on their distance from the minimiser, ever smaller.
 
@@ -101,7 +101,7 @@ def descent(
 
 
 def _newton(
-    objective: Objective, theta: Theta, width: Fraction, steps: int, fineness: int
+    objective: PerturbedLoss, theta: Theta, width: Fraction, steps: int, fineness: int
 ) -> tuple[Theta, Fraction | None]:
     """Take Newton's steps; return the last point and, if it is the minimiser, its distance."""
     piece = objective.piece(theta, width)
@@ -122,7 +122,7 @@ def _newton(
 
 
 def _shortened(
-    objective: Objective, theta: Theta, step: Theta, before: Fraction, width: Fraction
+    objective: PerturbedLoss, theta: Theta, step: Theta, before: Fraction, width: Fraction
 ) -> tuple[Theta, Quadratic]:
     """Return a point of a step that goes too far, and the piece there.
 
@@ -143,7 +143,9 @@ def _shortened(
     return point, piece
 
 
-def _safely(objective: Objective, theta: Theta, fineness: int) -> Iterator[tuple[Theta, Fraction]]:
+def _safely(
+    objective: PerturbedLoss, theta: Theta, fineness: int
+) -> Iterator[tuple[Theta, Fraction]]:
     """Take steps along which J falls, whole ones or to where its slope has fallen to half."""
     width = Fraction(1)
     piece = objective.piece(theta, width)
@@ -170,7 +172,7 @@ def _safely(objective: Objective, theta: Theta, fineness: int) -> Iterator[tuple
         theta, piece = target, there
 
 
-def _inside(objective: Objective, theta: Theta) -> Theta:
+def _inside(objective: PerturbedLoss, theta: Theta) -> Theta:
     """Return theta, drawn towards 0 if it lies outside the ball."""
     size = sum(map(abs, theta), Fraction(0))
     if objective.radius is None or size <= objective.radius:

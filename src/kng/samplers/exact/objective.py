@@ -29,7 +29,7 @@ from kng.core.parts import Point
 from kng.core.perturbed import PerturbedPlan
 from kng.core.privacy import Assumption, Guarantee
 from kng.core.regions import Theta
-from kng.core.solve.piecewise import Objective, descent, first_point
+from kng.core.solve.piecewise import PerturbedLoss, descent, first_point
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Perturbed:
                 continue
             middle, error = enclosed
             blur = error / plan.ridge
-            objective = Objective(field, middle, plan.ridge, plan.centre, radius)
+            objective = PerturbedLoss(field, middle, plan.ridge, plan.centre, radius)
             theta = first_point(objective) if theta is None else theta
             for found, away in descent(objective, theta, noise.length):
                 theta = found
