@@ -21,7 +21,7 @@ import kng
 from kng.bases import Gaussian
 from kng.core.bits import SeededBits
 from kng.domains import Box, L1Ball, L2Ball
-from kng.losses import Expectile, Huber, Logistic
+from kng.losses import Expectile, Huber, Logistic, SmoothedPinball
 from kng.norms import L1, L2, InterceptSup, LInf
 from kng.samplers.real.envelopes import shells
 from kng.samplers.real.push_forward import Pushed, PushForward, acceptance
@@ -34,6 +34,9 @@ CASES = {
     "logistic": LABELS,
     "outside": MIXED,
     "huber": Case(Huber(0.5), n=300, epsilon=2, domain=Box(-2, 2), bounds_y=(-2, 2)),
+    "smoothed": Case(
+        SmoothedPinball(0.3, 1), n=300, epsilon=2, domain=Box(-2, 2), bounds_y=(-2, 2)
+    ),
     "l1": replace(LABELS, epsilon=6, norm=L1()),
     "l2": replace(LABELS, epsilon=4, norm=L2()),
     "intercept": replace(LABELS, epsilon=4, norm=InterceptSup(Fraction(3, 5))),
