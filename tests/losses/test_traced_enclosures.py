@@ -57,6 +57,7 @@ OPERATIONS = {
     "minimum": two(np.minimum),
     "maximum": two(np.maximum),
     "where": two(lambda a, b: np.where((a > b) & ~(a == 1), a * b, b - 2)),
+    "one of two": two(lambda a, b: np.where(a > b, a, b)),
     "mask": two(lambda a, b: ((a <= b) | (a < -1)).astype(float)),
     "guarded": one(lambda v: np.where(v > 0, np.log(v), 3 * v)),
     "huge": one(lambda v: np.exp(300 * v) * v),
