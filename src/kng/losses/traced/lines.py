@@ -80,9 +80,9 @@ def _inverse(boxes: Boxes, x: Enclosed) -> Enclosed:
         return found
     # Far from 0 only its interval is known; near 0 it may be anything, infinite or none.
     interval = zip(_ordered(start, end), (found.low, found.high), (-np.inf, np.inf), strict=True)
-    ends = [np.where(zero, none, np.where(far, own, lines)) for own, lines, none in interval]
+    start, end = (np.where(zero, none, np.where(far, own, lines)) for own, lines, none in interval)
     middle, slopes = np.where(zero | far, np.nan, found.middle), _slopes(found, boxes)
-    return settled(*ends, middle, slopes, found.miss, either(x.doubt, zero))
+    return settled(start, end, middle, slopes, found.miss, either(x.doubt, zero))
 
 
 def chord(  # noqa: PLR0917
