@@ -206,6 +206,11 @@ def stateful(r, t):
     return (r["x"] * CALLS["state"])[:, None] * t
 
 
+def keeping(r, t):
+    CALLS["column"] = CALLS.get("column", r["x"])
+    return CALLS["column"][:, None] * t
+
+
 def branching(r, t):
     return t[None, :] * (1 if r["x"] > 0 else 2)
 
@@ -221,6 +226,7 @@ HOSTILE = {
     "sort": (lambda r, t: np.sort(r["x"])[:, None] * t, "several records at once"),
     "if": (branching, r"np\.where"),
     "state": (stateful, "changes between calls"),
+    "keeps": (keeping, "earlier call"),
     "number": (lambda r, t: (r["x"] / len(r["x"]))[:, None] * t, "number of records"),
     "random": (lambda r, t: r["x"][:, None] * t * np.random.default_rng().normal(), "changes"),
     "place": (lambda r, t: r["x"][0] * t, "by their place"),

@@ -57,9 +57,11 @@ OPERATIONS = {
     "minimum": two(np.minimum),
     "maximum": two(np.maximum),
     "where": two(lambda a, b: np.where((a > b) & ~(a == 1), a * b, b - 2)),
+    "one of two": two(lambda a, b: np.where(a > b, a, b)),
     "mask": two(lambda a, b: ((a <= b) | (a < -1)).astype(float)),
     "guarded": one(lambda v: np.where(v > 0, np.log(v), 3 * v)),
     "huge": one(lambda v: np.exp(300 * v) * v),
+    "large divisors": one(lambda v: 1e180 / (1e170 * np.exp(3 * v))),
     "overflowing": two(lambda a, b: np.tanh(np.exp(900 * a) - np.exp(900 * b))),
 }
 

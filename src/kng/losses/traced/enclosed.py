@@ -201,6 +201,6 @@ def _mixed(yes: Mask, no: Mask, a: Array | None, b: Array | None) -> Array:
 
 
 def _difference(a: Array | None, b: Array | None) -> Array | None:
-    if a is None or b is None:
-        return b if a is None else a
-    return a - b
+    if b is None:
+        return a
+    return -b if a is None else a - b

@@ -11,6 +11,8 @@ from kng.losses.traced.enclosed import LARGE, Enclosed, Mask, Told, either, flat
 Array = NDArray[np.float64]
 # Divisors nearer to 0 than this may be 0.
 _SMALL = 1 / LARGE
+# The slope of 1 / x leaves float64 beyond this, long before 1 / x does.
+_FAR = 1e140
 # What values at the ends of a chord may be off, in parts of them, and more.
 _OFF = 2.0**-40
 
@@ -73,12 +75,14 @@ def _inverse(boxes: Boxes, x: Enclosed) -> Enclosed:
     least, most = _ordered(-start * start, -end * end)
     away = Enclosed(low, high, x.middle, x.slopes, x.miss, x.doubt)
     found = chord(boxes, away, start, end, least, most, np.where(low > 0, 1.0, -1.0))
-    if not zero.any():
+    far = np.maximum(np.abs(low), np.abs(high)) > _FAR
+    if not (zero | far).any():
         return found
-    # Near 0 it may be anything, infinite or none.
-    ends = np.where(zero, -np.inf, found.low), np.where(zero, np.inf, found.high)
-    middle, slopes = np.where(zero, np.nan, found.middle), _slopes(found, boxes)
-    return settled(*ends, middle, slopes, found.miss, either(x.doubt, zero))
+    # Far from 0 only its interval is known; near 0 it may be anything, infinite or none.
+    interval = zip(_ordered(start, end), (found.low, found.high), (-np.inf, np.inf), strict=True)
+    start, end = (np.where(zero, none, np.where(far, own, lines)) for own, lines, none in interval)
+    middle, slopes = np.where(zero | far, np.nan, found.middle), _slopes(found, boxes)
+    return settled(start, end, middle, slopes, found.miss, either(x.doubt, zero))
 
 
 def chord(  # noqa: PLR0917

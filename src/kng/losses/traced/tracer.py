@@ -32,6 +32,8 @@ class Tracing:
     def traced(self, value: Any, call: str) -> Tracer:
         """Return a tracer for a number, an array of numbers or a tracer."""
         if isinstance(value, Tracer):
+            if value.tracing is not self:
+                raise NotTraced("it keeps a column or theta of an earlier call; use this call's.")
             return value
         if isinstance(value, list | tuple) and any(isinstance(v, Tracer) for v in value):
             raise NotTraced(f"{call} was given a list of columns; use np.stack(..., axis=1).")
