@@ -67,7 +67,7 @@ class Leaning(NamedTuple):
     slack: Array
     shear: Array
 
-    def of(self, rows: slice) -> Leaning:
+    def of(self, rows: slice | Whole) -> Leaning:
         """Return some of the rows."""
         return Leaning(self.centre[rows], self.half[rows], self.slack[rows], self.shear)
 

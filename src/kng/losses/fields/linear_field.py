@@ -13,11 +13,12 @@ from kng.core.bits import Bits
 from kng.core.boxes.covering import Leaning
 from kng.core.parts import Expansion, Point
 from kng.core.records import EVERY, Source
+from kng.losses.enclosures.bent_records import BentRecords
 from kng.losses.enclosures.tied_records import merged, shift
 from kng.losses.fields.quadratic_field import QuadraticField
 from kng.losses.kernels.gram import Gram
 from kng.losses.kernels.linear_rows import ENDS
-from kng.losses.pointwise.function import Chords, Stepped
+from kng.losses.pointwise.function import BentSteps, Chords, Stepped
 from kng.losses.reading import Measure, ReadPlan
 
 Array = NDArray[np.float64]
@@ -86,6 +87,7 @@ class LinearField:
     largest: int
     jitter: int = 0  # log2 of the shifts that a response may get, in whole numbers of y
     _heaps: tuple[Array, Array, Array] = field(init=False, repr=False, compare=False)
+    _bent: BentRecords | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Expansions look at distinct records, where that saves half of them or more.
@@ -95,6 +97,10 @@ class LinearField:
         else:
             heaps = self.rows, self.response, np.ones(len(self.rows))
         object.__setattr__(self, "_heaps", heaps)
+        bent = None
+        if self.measure is not None and isinstance(self.stepped, BentSteps):
+            bent = BentRecords(self.rows, self.response, self.stepped)
+        object.__setattr__(self, "_bent", bent)
 
     def shifted(self, bits: Bits) -> LinearField:
         """Return the records with a shift for each response, if there is one."""
@@ -134,6 +140,11 @@ class LinearField:
         return self._expanded(centre, half, lean)
 
     def _expanded(self, centre: Array, half: Array, lean: Leaning | None) -> Expansion:
+        if self._bent is None:
+            return self._by_records(centre, half, lean)
+        return self._bent.expand(self.start, self._by_records, centre, half, lean)
+
+    def _by_records(self, centre: Array, half: Array, lean: Leaning | None) -> Expansion:
         parts = [
             self._expand(centre[rows], half[rows], None if lean is None else lean.of(rows))
             for rows in (slice(at, at + _BOXES) for at in range(0, len(centre), _BOXES))
@@ -186,36 +197,51 @@ class LinearField:
         return Expansion(value * worth, slope * worth, out)
 
     def start(self) -> Array:
-        """Return a point near the minimiser, by Newton's steps on some of the records.
+        """Return a point near the minimiser."""
+        return self._newton() if self._bent is None else self._bent.start(self._newton)
+
+    def _newton(self) -> Array:
+        """Return a point near the minimiser, by Newton's steps on some of the records, or on cells.
 
         Slopes of psi are taken over ranges that start as wide as a residual is large and are halved
         each time, so that jumps and kinks do not upset them. The ridge keeps every step finite, and
         a step that does not lower the loss is made smaller.
         """
-        every = max(1, len(self.rows) // _SOME)
-        x, y = self.rows[::every], self.response[::every]
+        x, y, many = self._some()
         d = x.shape[1]
-        gram = x.T @ x
+        gram = (x * many[:, None]).T @ x
         ridge = (1e-9 * np.trace(gram) + 1.0) * np.eye(d)
-        t = np.linalg.solve(gram + ridge, x.T @ y)
+        t = np.linalg.solve(gram + ridge, x.T @ (many * y))
         psi, rho = self.stepped.psi, self.stepped.rho
         with np.errstate(all="ignore"):
-            value = float(rho(x @ t, y).sum())
+            value = float(rho(x @ t, y) @ many)
             wide = max(1.0, float(np.median(np.abs(x @ t - y)))) if len(y) else 1.0
             for _ in range(_STEPS):
                 eta = x @ t
                 slope = (psi(eta + wide, y) - psi(eta - wide, y)) / (2 * wide)
-                hessian = (x * slope[:, None]).T @ x
+                hessian = (x * (many * slope)[:, None]).T @ x
                 steep = slope.max(initial=0.0) + 2.0**-50
-                step = np.linalg.solve(hessian + 1e-6 * steep * ridge, psi(eta, y) @ x)
+                step = np.linalg.solve(hessian + 1e-6 * steep * ridge, (many * psi(eta, y)) @ x)
                 for _ in range(_HALVINGS):
-                    moved = float(rho(x @ (t - step), y).sum())
+                    moved = float(rho(x @ (t - step), y) @ many)
                     if moved < value:
                         t, value = t - step, moved
                         break
                     step /= 4
+                else:
+                    if self._bent is not None:
+                        break  # psi has no jumps that a smaller range would show
                 wide = max(1.0, wide / 2)
         return t if np.isfinite(t).all() else np.zeros(d)
+
+    def _some(self) -> tuple[Array, Array, Array]:
+        """Return some of the records, or means of cells, and how many each stands for."""
+        if self._bent is not None and self._bent.cells is not None:
+            cells = self._bent.cells
+            return cells.means(), cells.response, cells.count
+        every = max(1, len(self.rows) // _SOME)
+        x, y = self.rows[::every], self.response[::every]
+        return x, y, np.ones(len(y))
 
     def _chords(  # noqa: PLR0917
         self, x: Array, y: Array, centre: Array, half: Array, fuzz: Array, lean: Leaning | None

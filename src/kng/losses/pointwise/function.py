@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,4 +151,26 @@ class Stepped(Protocol):
 
     def rho_chords(self, low: Array, high: Array, y: Array) -> Chords:
         """Return lines close to rho as computed."""
+        ...
+
+
+@runtime_checkable
+class BentSteps(Stepped, Protocol):
+    """A function in whole numbers whose psi is smooth but for its rounding.
+
+    | psi(eta + h, y) - psi(eta, y) - slope(eta, y) h |  <=  grain + bend h^2 / 2
+    """
+
+    @property
+    def bend(self) -> float:
+        """The largest second derivative of psi, per whole number of eta; not below it."""
+        ...
+
+    @property
+    def grain(self) -> float:
+        """What rounding may add to both values of psi together, in steps."""
+        ...
+
+    def tangents(self, eta: Array, y: Array) -> tuple[Array, Array]:
+        """Return psi as computed, and its slope."""
         ...

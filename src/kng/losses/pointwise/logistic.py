@@ -185,6 +185,24 @@ class LogisticSteps:
         s = small / (2 + small)
         return (np.maximum(margin, 0.0) + s * horner(_ATANH, s * s)) * float(self.steps)
 
+    @property
+    def bend(self) -> float:
+        """0.0963 in log-odds: a little more than 1 / (6 sqrt(3))."""
+        return _BEND * self.unit * self.unit * PSI
+
+    @property
+    def grain(self) -> float:
+        """One step of truncation, and roundings."""
+        return 1 + _FUZZ
+
+    def tangents(self, eta: Array, y: Array) -> tuple[Array, Array]:
+        """Return psi, and sigma (1 - sigma)."""
+        sign = self._sign(y)
+        margin = _cut(sign * eta * self.unit)
+        tail = _tail(margin)
+        psi = sign * np.floor(np.where(margin < 0, tail, 1 - tail) * PSI)
+        return psi, tail * (1 - tail) * (self.unit * PSI)
+
     def psi_chords(self, low: Array, high: Array, y: Array) -> Chords:
         """Return chords of sigma, moved to the middle of what they miss.
 

@@ -112,6 +112,22 @@ class OddsSteps:
         ours, here = self._read(y)
         return np.asarray(self.logistic.rho(eta, ours) * here)
 
+    @property
+    def bend(self) -> float:
+        """That of the logistic function."""
+        return self.logistic.bend
+
+    @property
+    def grain(self) -> float:
+        """That of the logistic function."""
+        return self.logistic.grain
+
+    def tangents(self, eta: Array, y: Array) -> tuple[Array, Array]:
+        """Return psi and its slope; both are 0 of an absent record."""
+        ours, here = self._read(y)
+        psi, slope = self.logistic.tangents(eta, ours)
+        return psi * here, slope * here
+
     def psi_chords(self, low: Array, high: Array, y: Array) -> Chords:
         """Return the lines of the logistic function."""
         ours, here = self._read(y)
