@@ -61,6 +61,7 @@ OPERATIONS = {
     "mask": two(lambda a, b: ((a <= b) | (a < -1)).astype(float)),
     "guarded": one(lambda v: np.where(v > 0, np.log(v), 3 * v)),
     "huge": one(lambda v: np.exp(300 * v) * v),
+    "lost factors": two(lambda a, b: (1e200 * a + 1e200 * b) * 1e-170 * 1e-170 * 1e140),
     "large divisors": one(lambda v: 1e180 / (1e170 * np.exp(3 * v))),
     "overflowing": two(lambda a, b: np.tanh(np.exp(900 * a) - np.exp(900 * b))),
 }

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from kng.core.boxes.covering import Leaning
 
 Array = NDArray[np.float64]
+# Products of factors below this may have lost what large terms would show.
+_SMALL = 2.0**-900
 # A number for each coordinate of theta in lattice steps; None where it is 0.
 Terms = tuple[Array | None, ...]
 
@@ -87,8 +89,12 @@ class Slopes:
         return self.reach if self.factor is None else np.abs(self.factor) * self.reach
 
     def times(self, factor: Array) -> Slopes:
-        """Return them times a number."""
-        both = factor if self.factor is None else self.factor * factor
+        """Return them times a number; a factor that would vanish goes into the terms."""
+        if self.factor is None:
+            return Slopes(self.terms, self.reach, factor)
+        both = self.factor * factor
+        if ((np.abs(both) < _SMALL) & (self.factor != 0) & (factor != 0)).any():
+            return Slopes(self.written(), self.size, factor)
         return Slopes(self.terms, self.reach, both)
 
     def plus(self, other: Slopes, boxes: Boxes) -> Slopes:
