@@ -135,6 +135,8 @@ def test_it_is_a_classifier_that_predicts_and_is_cloned():
         ({"classes": ("a", "a ")}, "twice"),
         ({"classes": ("a", 1)}, "all be text"),
         ({"classes": (0, np.nan)}, "finite numbers"),
+        ({"classes": (0, 10**400)}, "finite numbers"),
+        ({"classes": iter((0, 1))}, "list of labels"),
         ({"classes": (0, 1, 2), "centre": [0, 0, 0]}, "two classes"),
         ({"mechanism": "exponential"}, "mechanism"),
         ({"base": "gaussian"}, "base"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from math import isfinite
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Real
 from typing import Any
 
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from kng.core.errors import SpecError
 from kng.data import Labels
 
+_LARGEST = sys.float_info.max
+
 
 def declared(classes: Any) -> NDArray[Any]:
     """Return two or more distinct classes in sorted order, as scikit-learn lists them."""
@@ -21,11 +23,12 @@ def declared(classes: Any) -> NDArray[Any]:
             "classes is missing. Which labels there are is never read from the data; state them, "
             "as in classes=(0, 1) or classes=('no', 'yes')."
         )
-    if isinstance(classes, str | bytes | Mapping) or not isinstance(classes, Iterable):
+    # An iterator is empty when it is asked again, as a fit does.
+    if isinstance(classes, str | bytes | Mapping | Iterator) or not isinstance(classes, Iterable):
         raise SpecError(f"classes must be a list of labels, such as (0, 1), got {classes!r}.")
     found = [label.item() if isinstance(label, np.generic) else label for label in classes]
     text = all(isinstance(label, str) for label in found)
-    if not text and not all(isinstance(label, Real) and isfinite(label) for label in found):
+    if not text and not all(isinstance(label, Real) and _finite(label) for label in found):
         raise SpecError(
             f"classes must all be finite numbers or all be text, got {found!r}. Code the labels "
             "in one of the two ways."
@@ -41,6 +44,11 @@ def declared(classes: Any) -> NDArray[Any]:
         )
     order = sorted(range(len(found)), key=lambda i: keys[i])
     return np.array([found[i].strip() if text else found[i] for i in order])
+
+
+def _finite(label: Any) -> bool:
+    """Tell whether float64 holds a number; whole numbers may be too large for it."""
+    return bool(abs(label) <= _LARGEST)
 
 
 def labels_of(classes: NDArray[Any]) -> Labels:
