@@ -21,7 +21,7 @@ thorough: $(VENV)/.installed-dev
 
 # Every loss, norm, domain, relation and mechanism together; `make test` runs a pairwise cover.
 product: $(VENV)/.installed-dev
-	PRODUCT=full $(BIN)/python -m pytest tests/product -n $(WORKERS) --dist worksteal
+	PRODUCT=full $(BIN)/python -m pytest tests/product --thorough -n $(WORKERS) --dist worksteal
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -67,6 +67,7 @@ def universe(setting: Plane) -> tuple[Dataset, ...]:
 FLOORS = {"0.1": "0.38", "0.5": "0.80", "0.9": "0.38"}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("quantile", FLOORS)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", BOXES)

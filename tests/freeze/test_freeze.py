@@ -19,7 +19,7 @@ def test_what_is_frozen_can_be_called() -> None:
     assert set(INTEGERS) == set(WORDS) <= set(CALLS)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", INTEGERS)
 def test_draws_are_what_they_were(name: str) -> None:
     assert drawn(CALLS[name]) == (INTEGERS[name], WORDS[name])

@@ -137,6 +137,7 @@ def test_squared_value_attains_its_sensitivity(relation: str) -> None:
     assert change(setting, base, ((6,),), 0) == bound(setting, 0) == 18
 
 
+@pytest.mark.every(2)
 @PLENTY
 @given(data=st.data())
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -262,7 +262,7 @@ def test_no_proposal_is_accepted_more_than_surely(data: Any, freedom: int) -> No
                 assert log_accept.max() < 1e-9
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "case",
     [

@@ -137,6 +137,7 @@ def test_objective_perturbation_of_least_squares(name: str) -> None:
 CENTRE = (Fraction(2), Fraction(-3))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("d", "radius"), [(1, 3), (2, 3), (2, Fraction(1, 2))])
 def test_a_ridge_with_a_centre_has_its_law(d: int, radius: Fraction) -> None:
     """The density of a loss with a linear term; without the centre it is rejected."""

@@ -101,7 +101,7 @@ def adversaries(last: int) -> Iterator[tuple[str, Dataset]]:
     yield "heap-and-tail", ((1,),) * 30 + tuple((last * k // 9,) for k in range(10))
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("epsilon", ["1/100000", "37/10", "1000000"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", WEIGHED)

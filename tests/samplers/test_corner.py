@@ -195,6 +195,7 @@ PLANES = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", PLANES)
 def test_the_law_at_the_edge_of_a_ball_is_the_stated_one(name):
     mechanism, setting, kind = PLANES[name]
@@ -348,7 +349,7 @@ KINDS = (
 RADII = ["1/1000000000", "1/10000", "1/50", "1/4", "1/2", "51/100", "1", "101/100", "6/5", "3"]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("radius", RADII)
@@ -361,6 +362,7 @@ def test_no_ball_stalls_the_draw(mechanism, kind, radius):
         assert np.exp(log_accept).mean() > 2e-5
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("shrink", [0.97, 0.99, 1.0])
 @pytest.mark.parametrize("d", [12, 24, 30])
