@@ -46,33 +46,28 @@ CASES = {
     "logistic": (Score(logistic_ridge, clip=1), logistic_ridge, Box(-4, 6, dim=2)),
 }
 CLIPS = {"instruments": (1.0, 1.0), "weibull": (2.0, 1.5), "logistic": (1.0, 1.0)}
-CELLS, FINE, EPSILON = 10, 8, 2
+CELLS, FINE, LEVELS, EPSILON = 10, 10, 10, 2
 
 
-def exponents_of(case) -> np.ndarray:
-    """Return the exponent on a fine grid of the box, from the formula in plain NumPy."""
-    _, score, box = CASES[case]
+def exponents_of(case, thetas) -> np.ndarray:
+    """Return the exponent at some thetas, from the formula in plain NumPy."""
     table, clip = TABLES[case], np.array(CLIPS[case])
-    low, high = float(box.low[0]), float(box.high[0])
-    ends = low + (np.arange(CELLS * FINE) + 0.5) * (high - low) / (CELLS * FINE)
-    totals = [
-        np.clip(score(table, np.array(theta)), -clip, clip).sum(axis=0)
-        for theta in product(ends, ends)
-    ]
+    score = CASES[case][1]
+    totals = [np.clip(score(table, np.array(t)), -clip, clip).sum(axis=0) for t in thetas]
     # In the norm of the clips the body is a unit box: Delta = 2.
-    sizes = np.abs(np.array(totals) / clip).max(axis=1)
-    return EPSILON * sizes.reshape(len(ends), -1) / 4
+    return EPSILON * np.abs(np.array(totals) / clip).max(axis=1) / 4
 
 
-def law_of(exponents: np.ndarray, rate: float = 1.0) -> dict[tuple[int, int], float]:
-    """Return the mass of each cell of the box."""
-    masses = np.exp(-rate * exponents).reshape(CELLS, FINE, CELLS, FINE).sum(axis=(1, 3))
-    masses /= masses.sum()
-    return {(i, j): masses[i, j] for i, j in product(range(CELLS), repeat=2)}
+def cells_of(case, thetas) -> np.ndarray:
+    """Return which cell of the box thetas lie in."""
+    box = CASES[case][2]
+    low, wide = float(box.low[0]), float(box.high[0] - box.low[0])
+    at = np.minimum(CELLS - 1, ((np.array(thetas) - low) / wide * CELLS).astype(int))
+    return at[:, 0] * CELLS + at[:, 1]
 
 
-def cells_of(case, size: int) -> list[tuple[int, int]]:
-    """Return draws, as cells of the box."""
+def drawn(case, size: int) -> list[list[float]]:
+    """Return draws."""
     loss, _, box = CASES[case]
     plan = kng.KNG(loss, domain=box).plan(bounds=BOUNDS[case], epsilon=EPSILON, n=N)._plan
     source = open_source(TABLES[case], named(plan, BOUNDS[case]))
@@ -80,12 +75,10 @@ def cells_of(case, size: int) -> list[tuple[int, int]]:
     covers, _ = covers_of(plan, field)
     covers[0].refine(1024)
     envelope, bits, found = BoxEnvelope(plan, covers[0]), SeededBits(3), []
-    low, wide = float(box.low[0]), float(box.high[0] - box.low[0])
     while len(found) < size:
         point = envelope.first_of(64, bits)
         if point is not None:
-            theta = [float(v) for v in plan.grid.theta(point)]
-            found.append(tuple(min(CELLS - 1, int((v - low) / wide * CELLS)) for v in theta))
+            found.append([float(v) for v in plan.grid.theta(point)])
     return found
 
 
@@ -93,12 +86,29 @@ def named(plan, bounds):
     return replace(plan.problem.records, bounds=bounds_of(bounds))
 
 
+def law_of(keys: np.ndarray, exponents: np.ndarray, rate: float = 1.0) -> dict[int, float]:
+    """Return the mass of each key, by quadrature over a fine grid."""
+    masses = np.bincount(keys, np.exp(-rate * exponents))
+    return {k: float(v) for k, v in enumerate(masses / masses.sum())}
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_draws_have_the_law_of_the_formula(case):
-    found, exponents = cells_of(case, 2500), exponents_of(case)
-    assert p_value(found, law_of(exponents)) > ALARM
-    assert p_value(found, law_of(exponents, 1.2)) < ALARM
-    assert p_value(found, law_of(exponents, 1 / 1.2)) < ALARM
+    """By cells of the box; and by levels of the exponent, which tell a wrong rate best."""
+    box = CASES[case][2]
+    low, wide = float(box.low[0]), float(box.high[0] - box.low[0])
+    ends = low + (np.arange(CELLS * FINE) + 0.5) * wide / (CELLS * FINE)
+    grid = list(product(ends, ends))
+    found, fine = drawn(case, 2000), exponents_of(case, grid)
+    law = law_of(cells_of(case, grid), fine)
+    assert p_value(cells_of(case, found).tolist(), law) > ALARM
+    order = np.argsort(fine)
+    shares = np.cumsum(np.exp(-fine[order])) / np.exp(-fine).sum()
+    edges = fine[order][np.searchsorted(shares, np.arange(1, LEVELS) / LEVELS)]
+    levels, reached = (np.searchsorted(edges, e) for e in (fine, exponents_of(case, found)))
+    assert p_value(reached.tolist(), law_of(levels, fine)) > ALARM
+    assert p_value(reached.tolist(), law_of(levels, fine, 1.2)) < ALARM
+    assert p_value(reached.tolist(), law_of(levels, fine, 1 / 1.2)) < ALARM
 
 
 class Tiny:

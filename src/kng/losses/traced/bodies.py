@@ -256,7 +256,17 @@ def _cut(boxes: Boxes, scores: list[Enclosed], steps: Vector, most: int) -> list
 
 def _widened(boxes: Boxes, x: Enclosed, by: Array | float) -> Enclosed:
     slopes = x.slopes or Slopes.none(boxes)
-    return settled(x.low - by, x.high + by, x.middle, slopes, x.miss + by, x.doubt)
+    found = settled(x.low - by, x.high + by, x.middle, slopes, x.miss + by, x.doubt)
+    # A line that is off by more than the interval is wide says less than the interval.
+    half = (found.high - found.low) / 2
+    worse = found.miss > half
+    if not worse.any():
+        return found
+    sizes = np.abs(found.low) + np.abs(found.high)
+    kept = (found.slopes or slopes).times(np.where(worse, 0.0, 1.0))
+    middle = np.where(worse, found.low / 2 + found.high / 2, found.middle)
+    miss = np.where(worse, half + 2.0**-48 * sizes, found.miss)
+    return Enclosed(found.low, found.high, middle, kept, miss, found.doubt)
 
 
 def _missing(boxes: Boxes, x: Enclosed, scores: list[Enclosed], most: int) -> Enclosed:

@@ -87,14 +87,15 @@ def settled(  # noqa: PLR0917
     """Return what both an interval and a line say, with room for roundings."""
     reach = slopes.size
     total = np.abs(middle) + reach + miss
-    size = total.max(axis=0, keepdims=True) if len(total) > 1 else total
-    if size.max(initial=0.0) < LARGE:
-        error = size * ROUNDING + TINY
+    if total.max(initial=0.0) < LARGE:
+        # Each box by itself: one in which a number is large must not widen the others.
+        error = total * ROUNDING + TINY
         miss = miss + error
         wide = reach + miss
+        # Ends are sums or products of ends, so they are rounded in parts of themselves.
         return Enclosed(
-            np.maximum(low - error, middle - wide),
-            np.minimum(high + error, middle + wide),
+            np.maximum(low - (np.abs(low) * ROUNDING + TINY), middle - wide),
+            np.minimum(high + (np.abs(high) * ROUNDING + TINY), middle + wide),
             middle,
             slopes,
             miss,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -33,9 +33,9 @@ _ENTRIES = 2**13
 _BOXES, _RECORDS = 2**7, 2**14
 # Sums of lines in blocks round by less than this, in parts of the sum of their sizes.
 _ROUNDING = 2.0**-40
-# Records that a starting point looks at; points of the first look, Newton's steps, and how often a
-# step is halved.
-_SOME, _LOOKS, _STEPS, _HALVINGS = 2**11, 2**7, 12, 8
+# Records that a starting point looks at, for several starts and for the best one; points of the
+# first look, starts, Newton's steps, and how often a step is halved.
+_FEW, _SOME, _LOOKS, _STARTS, _STEPS, _HALVINGS = 2**8, 2**11, 2**7, 8, 12, 8
 
 
 def read_traced(source: Source, plans: Sequence[ReadPlan]) -> list[TracedField]:
@@ -167,41 +167,49 @@ class TracedField:
         return value * steps, slope * steps[:, None], out * steps
 
     def start(self) -> Array:
-        """Return a point near which the sum of some records is least, by Newton's steps."""
-        every = max(1, len(self.copies) // _SOME)
-        some = TracedField(
-            tuple(c[::every] for c in self.columns),
-            self.copies[::every],
-            self.program,
-            self.clipping,
-            self.grid,
-            self.measure,
-            self.first,
-            self.last,
-        )
-        low, high = (np.array([float(v) for v in end]) for end in (self.first, self.last))
-        # Points that fill the box evenly: multiples of the powers of one root (Roberts' sequence).
-        shares = _even(_LOOKS, len(low))
-        best, size = some._least(np.rint(low + shares * (high - low)))
-        for _ in range(_STEPS):
-            found = some.expand(best[None, :], np.zeros((1, len(low))))
-            step, *_ = np.linalg.lstsq(
-                np.nan_to_num(found.slope[0]), np.nan_to_num(found.value[0]), rcond=1e-12
-            )
-            tried = best - step * 0.5 ** np.arange(_HALVINGS)[:, None]
-            moved, less = some._least(np.clip(np.rint(tried), low, high))
-            if not less < size:
-                break
-            best, size = moved, less
-        return best
+        """Return a point near which the sum is least: Newton's steps from several, then the best.
 
-    def _least(self, points: Array) -> tuple[Array, float]:
-        """Return the point of several at which the sum is least, in units of the clip."""
-        found = self.expand(points, np.zeros_like(points)).value
+        It changes no law. A norm of scores may have small values where they have no root, at an
+        edge for example; the best of several ends is seldom one of these.
+        """
+        low, high = (np.array([float(v) for v in end]) for end in (self.first, self.last))
+        few, some = (self._every(len(self.copies) // size) for size in (_FEW, _SOME))
+        points = np.rint(low + _even(_LOOKS, len(low)) * (high - low))
+        points = points[np.argsort(few._sizes(points), kind="stable")[:_STARTS]]
+        points, sizes = few._descended(points, low, high)
+        best, _ = some._descended(points[[int(np.argmin(sizes))]], low, high)
+        return np.asarray(best[0])
+
+    def _every(self, apart: int) -> TracedField:
+        """Return the field of records that stand so far apart in their order."""
+        step = slice(None, None, max(1, apart))
+        return replace(self, columns=tuple(c[step] for c in self.columns), copies=self.copies[step])
+
+    def _descended(self, points: Array, low: Array, high: Array) -> tuple[Array, Array]:
+        """Take Newton's steps from points, each shortened until the sum is smaller."""
+        sizes, halves = self._sizes(points), 0.5 ** np.arange(_HALVINGS)[:, None, None]
+        for _ in range(_STEPS):
+            found = self.expand(points, np.zeros_like(points))
+            slope, value = np.nan_to_num(found.slope), np.nan_to_num(found.value)
+            steps = (np.linalg.pinv(slope, rcond=1e-12) @ value[:, :, None])[:, :, 0]
+            tried = np.clip(np.rint(points - steps * halves), low, high)
+            tried_sizes = self._sizes(tried.reshape(-1, len(low))).reshape(tried.shape[:2])
+            at = np.argmin(tried_sizes, axis=0)
+            best = np.arange(len(points))
+            less = tried_sizes[at, best] < sizes
+            if not less.any():
+                break
+            points = np.where(less[:, None], tried[at, best], points)
+            sizes = np.where(less, tried_sizes[at, best], sizes)
+        return points, sizes
+
+    def _sizes(self, points: Array) -> Array:
+        """Return how large the sums may be at points, in steps, squared."""
+        found = self.expand(points, np.zeros_like(points))
         units = np.array([float(h) for h in self.clipping.steps])
-        sizes = ((found / units) ** 2).sum(axis=1)
-        at = int(np.argmin(np.where(np.isnan(sizes), np.inf, sizes)))
-        return points[at], float(sizes[at])
+        with np.errstate(all="ignore"):
+            sizes = (((np.abs(found.value) + found.out) / units) ** 2).sum(axis=1)
+        return np.where(np.isfinite(sizes), sizes, np.finfo(np.float64).max)
 
 
 def _even(many: int, dim: int) -> Array:

@@ -120,15 +120,17 @@ def chord(  # noqa: PLR0917
     miss = np.abs(slope) * x.miss + depth * (1 - np.abs(bend) / 2) + fuzz
     slopes = _slopes(x, boxes).times(slope)
     low = low if floor is None else floor
-    return settled(low - fuzz, high + fuzz, middle, slopes, miss, x.doubt)
+    low, high = low - _OFF * np.abs(low), high + _OFF * np.abs(high)
+    return settled(low, high, middle, slopes, miss, x.doubt)
 
 
 def absolute(boxes: Boxes, x: Enclosed) -> Enclosed:
     """Return |x|."""
-    return _bent(boxes, x, -1.0, np.zeros(1))
+    most = np.maximum(-x.low, x.high)
+    return _bent(boxes, x, -1.0, np.zeros(1), (np.maximum(np.maximum(x.low, -x.high), 0.0), most))
 
 
-def _bent(boxes: Boxes, x: Enclosed, left: float, at: Array) -> Enclosed:
+def _bent(boxes: Boxes, x: Enclosed, left: float, at: Array, ends: tuple[Array, Array]) -> Enclosed:
     """Return  at + left (x - at)  below a kink at ``at``, for a left of 0,  and x above it.
 
     Of a left of -1 it is |x|, and ``at`` is 0. A chord over the kink misses most there.
@@ -139,12 +141,13 @@ def _bent(boxes: Boxes, x: Enclosed, left: float, at: Array) -> Enclosed:
     slope = np.where(across, (end - start) / (high - low), np.where(after, 1.0, left))
     depth = np.where(across, start - slope * low, 0.0)
     middle = depth / 2 + slope * (x.middle - at) + at
-    size = np.maximum(np.abs(x.low), np.abs(x.high)) + np.abs(at) + np.abs(x.middle)
-    miss = np.abs(slope) * x.miss + depth / 2 + 2.0**-48 * size
+    # What is constant is not rounded, however large x may be.
+    sizes = np.abs(x.low) + np.abs(x.high) + np.abs(x.middle) + 2 * np.abs(at)
+    room = np.abs(slope) * sizes + np.where(across, np.abs(start) + np.abs(end), 0.0)
+    room = 2.0**-48 * (room + np.abs(at))
+    miss = np.abs(slope) * x.miss + depth / 2 + room
     slopes = _slopes(x, boxes).times(slope)
-    least, most = np.where(across, 0.0, np.minimum(start, end)), np.maximum(start, end)
-    room = 2.0**-48 * size
-    return settled(least + at - room, most + at + room, middle, slopes, miss, x.doubt)
+    return settled(*ends, middle, slopes, miss, x.doubt)
 
 
 def maximum(boxes: Boxes, a: Enclosed, b: Enclosed) -> Enclosed:
@@ -158,8 +161,10 @@ def maximum(boxes: Boxes, a: Enclosed, b: Enclosed) -> Enclosed:
     if _endless(a) or _endless(b):
         return flat(*ends, doubt, boxes)
     if b.fixed:
-        return _bent(boxes, a, 0.0, b.middle)
-    found = add(boxes, a, _bent(boxes, add(boxes, b, negative(a)), 0.0, np.zeros(1)))
+        return _bent(boxes, a, 0.0, b.middle, ends)
+    more = add(boxes, b, negative(a))
+    above = np.maximum(more.low, 0.0), np.maximum(more.high, 0.0)
+    found = add(boxes, a, _bent(boxes, more, 0.0, np.zeros(1), above))
     return settled(*ends, found.middle, _slopes(found, boxes), found.miss, doubt)
 
 
