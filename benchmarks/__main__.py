@@ -3,6 +3,7 @@
 import sys
 
 from benchmarks import (
+    csv,
     ledger,
     location,
     noise,
@@ -20,6 +21,7 @@ TABLES = (
     push_forward,
     noise,
     ledger,
+    csv,
     versions,
     public_calls,
 )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kng import bases, domains, losses, norms
     from kng.core.errors import KngError
     from kng.core.release import Release
+    from kng.data import Table
     from kng.estimators import geometric_median, mean, median, quantile
     from kng.estimators.assembled import KNG, Exponential, KNorm, ObjectivePerturbation
     from kng.estimators.expectile import ExpectileRegressor
@@ -41,6 +42,7 @@ _HOMES = {
     "PoissonRegressor": "kng.estimators.poisson",
     "QuantileRegressor": "kng.estimators.quantile_regression",
     "Release": "kng.core.release",
+    "Table": "kng.data",
     "geometric_median": "kng.estimators",
     "mean": "kng.estimators",
     "median": "kng.estimators",
@@ -64,6 +66,7 @@ __all__ = [
     "PoissonRegressor",
     "QuantileRegressor",
     "Release",
+    "Table",
     "__version__",
     "bases",
     "domains",

@@ -23,6 +23,7 @@ NAMES = [
     "PoissonRegressor",
     "QuantileRegressor",
     "Release",
+    "Table",
     "__version__",
     "bases",
     "domains",

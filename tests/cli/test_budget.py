@@ -48,7 +48,7 @@ def test_a_receipt_can_be_read_again(run, ages, ledger):
 
 
 def test_a_charge_without_a_receipt(run, ages, ledger, monkeypatch):
-    monkeypatch.setattr("kng.data.CsvSource.batches", None)  # fails after the charge
+    monkeypatch.setattr("kng.data.TableSource.reduce", None)  # fails after the charge
     run("median", ages, *AGE, "--epsilon", "0.5", "--ledger", ledger.path)
     [charge] = ledger.history()
     outcome = run("budget", "history", ledger.path, "--receipt", charge.sequence)

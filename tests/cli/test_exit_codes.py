@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kng.cli import main as cli
-from kng.data import CsvSource
+from kng.data import TableSource
 
 AGE = ("--column", "age", "--bounds", "0:120", "--epsilon", "0.5")
 
@@ -50,10 +50,10 @@ def test_codes_reach_the_shell(shell, ages, ledger):
 
 
 def test_failure_after_the_charge(run, ages, ledger, tmp_path, monkeypatch):
-    def fail(_):
+    def fail(*_):
         raise ValueError("record 17 says 42")
 
-    monkeypatch.setattr(CsvSource, "batches", fail)
+    monkeypatch.setattr(TableSource, "reduce", fail)
     out = tmp_path / "receipt.json"
     outcome = run("median", ages, *AGE, "--ledger", ledger.path, "--out", out)
     assert outcome.code == 70
@@ -67,7 +67,7 @@ def test_unforeseen(run, ages, monkeypatch):
     def fail(_):
         raise RuntimeError("record 17 says 42")
 
-    monkeypatch.setattr(CsvSource, "count", fail)
+    monkeypatch.setattr(TableSource, "count", fail)
     outcome = run("median", ages, *AGE)
     assert outcome.code == 1
     assert outcome.err.startswith("Error: Sorry, kng stopped")

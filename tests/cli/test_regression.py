@@ -1,4 +1,4 @@
-"""kng linear, huber and quantreg: the library's fits of a file, charged before it is read."""
+"""Regressions at the shell: the library's fits of a file, charged before it is read."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 
 import kng
 from kng.core.release import Release
-from kng.data import CsvSource
-from kng.estimators.files import fit_file
+from kng.data import TableSource
 
 BOUNDS = ("--bounds", "age=0:120", "--bounds", "visits=0:50")
 TARGET = ("--target", "spending", "--bounds", "spending=0:2000")
@@ -19,11 +18,15 @@ COMMANDS = {
     "linear": (),
     "huber": ("--threshold", "40"),
     "quantreg": ("--quantile", "0.5"),
+    "expectile": ("--expectile", "1/2"),
+    "poisson": (),
 }
 MODELS = {
     "linear": (kng.LinearRegression, {}),
     "huber": (kng.HuberRegressor, {"threshold": 40}),
     "quantreg": (kng.QuantileRegressor, {}),
+    "expectile": (kng.ExpectileRegressor, {}),
+    "poisson": (kng.PoissonRegressor, {}),
 }
 PUBLIC = {"bounds_X": {"age": (0, 120), "visits": (0, 50)}, "bounds_y": (0, 2000), "epsilon": 2}
 
@@ -67,9 +70,9 @@ def test_a_file_and_a_frame_give_the_same_draw(run, bills, command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_charge_is_made_before_a_record_is_read(run, bills, ledger, monkeypatch, command):
     journal = []
-    batches = CsvSource.batches
+    reduce = TableSource.reduce
     monkeypatch.setattr(
-        CsvSource, "batches", lambda self: (journal.append(ledger.spent), batches(self))[1]
+        TableSource, "reduce", lambda self, k: (journal.append(ledger.spent), reduce(self, k))[1]
     )
     words = (*TARGET, *BOUNDS, "--epsilon", "0.5", "--ledger", ledger.path, *COMMANDS[command])
     done = run(command, bills, *words)
@@ -84,7 +87,7 @@ def test_the_charge_is_made_before_a_record_is_read(run, bills, ledger, monkeypa
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_private_number_of_records_is_not_counted(run, bills, monkeypatch, command):
-    monkeypatch.setattr(CsvSource, "count", lambda _: pytest.fail("counted"))
+    monkeypatch.setattr(TableSource, "count", lambda _: pytest.fail("counted"))
     words = (*TARGET, *BOUNDS, "--epsilon", "2", "--neighbours", "add-remove", *COMMANDS[command])
     done = run(command, bills, *words, "--records-per-person", "2", "--n-max", "5000", "--json")
     assert done.code == 0, done.err
@@ -226,7 +229,7 @@ def test_bad_input_is_refused_before_the_charge(run, bills, ledger, tmp_path, co
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_files_that_cannot_be_read(run, tmp_path, command):
-    for name, message in (("none.csv", "cannot read"), ("none.parquet", "must end in .csv")):
+    for name, message in (("none.csv", "cannot read"), ("none.parquet", "cannot read")):
         words = (*TARGET, *BOUNDS, "--epsilon", "1", *COMMANDS[command])
         outcome = run(command, tmp_path / name, *words)
         assert (outcome.code, message in outcome.err) == (4, True)
@@ -269,22 +272,30 @@ def test_help_names_every_option(run, command):
 
 def test_a_fitted_model_predicts(bills):
     fitted = kng.LinearRegression(**{**PUBLIC, "epsilon": 500})
-    fit_file(fitted, bills, covariates=["age", "visits"], target="spending")
+    fitted.fit(bills, target="spending", features=["age", "visits"])
     frame = pd.DataFrame({"age": [50.0], "visits": [10.0]})
     assert abs(fitted.predict(frame)[0] - 450) < 20
     assert fitted.feature_names_in_.tolist() == ["age", "visits"]
 
 
-@pytest.mark.parametrize("covariates", [[], ["age", "age"], ["age", "spending"]])
-def test_columns_must_differ(bills, covariates):
-    with pytest.raises(kng.KngError, match="covariates must be one column or more"):
-        fit_file(kng.LinearRegression(**PUBLIC), bills, covariates=covariates, target="spending")
+@pytest.mark.parametrize(
+    ("features", "says"),
+    [
+        ([], "features are missing"),
+        (["age", "age"], "features name 'age' twice"),
+        (["age", "spending"], "'spending' is the target and cannot be a feature too"),
+        ("age", r"features must be a list of names, as in features=\['age'\]"),
+    ],
+)
+def test_columns_must_differ(bills, features, says):
+    with pytest.raises(kng.KngError, match=says):
+        kng.LinearRegression(**PUBLIC).fit(bills, target="spending", features=features)
 
 
 def test_a_refused_file_leaves_the_model_as_it_was(bills, tmp_path):
     fitted = kng.LinearRegression(**PUBLIC)
-    fit_file(fitted, bills, covariates=["age", "visits"], target="spending")
+    fitted.fit(bills, target="spending")
     before = dict(vars(fitted))
     with pytest.raises(kng.KngError):
-        fit_file(fitted, tmp_path / "none.csv", covariates=["age", "visits"], target="spending")
+        fitted.fit(tmp_path / "none.csv", target="spending")
     assert vars(fitted) == before

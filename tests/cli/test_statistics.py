@@ -127,7 +127,7 @@ def test_help_names_every_option(run, command):
         assert f"--{option} " in text
     for option in ("neighbours", "n-max", "records-per-person", "ledger", "seed", "json", "out"):
         assert f"--{option} " in text
-    assert ("--norm " in text) == (command == "mean")
+    assert ("--norm " in text) == (command in ("mean", "geomedian"))
     assert ("--q " in text) == (command == "quantile")
 
 

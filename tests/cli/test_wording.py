@@ -18,6 +18,10 @@ PAIRS = {
     "state it, as in bounds_y=(0, 100).": "state it, as in --bounds COLUMN=0:100.",
     "or scale='bounds'.": "or --scale bounds.",
     "Use HuberRegressor, or kng.median.": "Use kng huber, or kng median.",
+    "Leave it out, or give domain=kng.domains.L1Ball(...).": "Leave it out.",
+    "base='student' has no scale.": "--base student has no scale.",
+    "weights must have one number.": "--weights must have one number.",
+    "use noncrossing='predictions'.": "use --noncrossing predictions.",
     "entry 9 is none. history() lists them.": "entry 9 is none. kng budget history lists them.",
 }
 

@@ -218,7 +218,7 @@ def test_sums_of_products_agree_with_all_records(name, weighs):
     for norm in (LInf(), L1(), L2()):
         field = field_of(loss, source, norm, weighs, reach, answers)
         most = 2**16 * reach * loss.dim
-        table = source.collect(loss.rows, N)
+        table = source.collect(loss.rows)
         length = measured_in(norm) if weighs == "gradient" else None
         rows = LinearField(table[:, :-1], table[:, -1], loss.stepped(most), length, 2 * most)
         for _ in range(20):

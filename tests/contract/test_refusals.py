@@ -222,7 +222,9 @@ DATA = [
     unfit("set", lambda: set(RECORDS), "data", "got set", KINDS),
     unfit("values of a dict", lambda: {1: 2.0}.values(), "data", "got dict_values", KINDS),
     unfit("no such file", lambda: "nowhere.csv", "'nowhere.csv'", "No such file", "Check the path"),
-    unfit("no known file", lambda: "data.xyz", "'data.xyz'", "cannot tell", "must end in .csv"),
+    unfit(
+        "no known file", lambda: "data.xyz", "'data.xyz'", "cannot tell", "must end in one of .csv"
+    ),
     unfit("three dimensions", lambda: np.zeros((2, 2, 3)), "data", "n x 2 x 3", COLUMN),
     unfit(
         "two columns",
@@ -237,7 +239,7 @@ DATA = [
         lambda: pd.DataFrame({"a": [1.0], "b": [2.0]}),
         "data",
         "2 columns",
-        "{column: (low, high)}",
+        "Name the columns to use",
     ),
     unfit(
         "other column",

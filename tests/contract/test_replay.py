@@ -300,7 +300,8 @@ def test_nothing_but_the_value_leaves_a_file(relation, statistic, tmp_path, capf
     expected = left(cells)
     assert isinstance(expected, dict)
     long = b"9" * 200_000
-    for cell in (b"", b"text", b"nan", b"inf", b"1e999", b"\xff\xfe", b'"1,5"', b"\0", long):
+    quotes = (b'"1,5"', b'"', b'"7', b'""', b'"7"7', b'7"', b'"",""')
+    for cell in (b"", b"text", b"nan", b"inf", b"1e999", b"\xff\xfe", b"\0", b"\r", long, *quotes):
         assert left([cell, *cells[relation == "replace-one" :]]) == expected
 
 

@@ -191,11 +191,9 @@ def from_file(kind: str, folder: Path, **options: Any) -> Call:
     """Return a fit to columns of a file."""
 
     def fit(ledger: Any) -> None:
-        from kng.estimators.files import fit_file
-
         given = {"epsilon": 1, "bounds_X": {"a": (-1, 1)}, **options}
         model = getattr(kng, kind)(ledger=ledger, **given)
-        fit_file(model, folder / "records.csv", covariates=["a"], target="c")
+        model.fit(folder / "records.csv", target="c")
 
     return fit
 

@@ -20,6 +20,7 @@ from kng.core.errors import (
     SchemaError,
     SpecError,
     SpecTypeError,
+    UnknownName,
     private_zone,
 )
 
@@ -30,6 +31,7 @@ TREE = {
     SchemaError: ValueError,
     BudgetError: Exception,
     MissingExtra: ImportError,
+    UnknownName: KeyError,
     LedgerError: Exception,
     PrivateZoneError: Exception,
 }

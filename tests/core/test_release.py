@@ -399,3 +399,44 @@ def test_a_release_cannot_be_edited():
         ORDINARY.integers = (0, 0)
     with pytest.raises((AttributeError, TypeError)):
         ORDINARY.value = 5.0
+
+
+def test_one_number_is_a_number():
+    release = kng.median([1, 2, 3] * 50, bounds=(0, 10), epsilon=1, granularity=1, random_state=1)
+    assert float(release) == release.value == release[0] == release["median"]
+    assert f"{release:.2f}" == f"{release.value:.2f}"
+    assert f"{release}" == str(release)
+    assert release == release.value
+    assert hash(release) == hash(release.value)
+    assert release < release.value + 1
+    assert release >= release.value
+    assert release > 0
+    assert release <= release
+    assert release != "2"
+    assert np.asarray(release).shape == ()
+    assert np.mean([release, release]) == release.value
+    assert release.to_dict() == {"median": release.value}
+    assert release.names is None
+    for wrong in ("1", None, [1]):
+        with pytest.raises(kng.KngError, match="compared with a number"):
+            release < wrong  # noqa: B015
+
+
+def test_several_numbers_have_names():
+    data = {"age": [20.0, 30.0] * 50, "pay": [1.0, 2.0] * 50}
+    bounds = {"age": (0, 100), "pay": (0, 10)}
+    release = kng.mean(data, bounds=bounds, epsilon=1, random_state=1)
+    assert release["pay"] == release[1] == release.value[1]
+    assert release.to_dict() == dict(zip(("age", "pay"), release.value.tolist(), strict=True))
+    frame = release.to_frame()
+    assert frame["name"].tolist() == ["age", "pay"]
+    assert frame["value"].tolist() == release.value.tolist()
+    assert np.asarray(release).tolist() == release.value.tolist()
+    with pytest.raises(KeyError, match="no number called 'wages'; it has 'age', 'pay'"):
+        release["wages"]
+    for one in (float, lambda r: f"{r:.2f}", lambda r: r < 1):
+        with pytest.raises(TypeError, match="has 2 numbers, and one is needed"):
+            one(release)
+    assert release != 1.0
+    with pytest.raises(IndexError):
+        release[2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -24,14 +25,15 @@ LAYOUTS = {
     "other byte order": lambda X: X.astype(">f8"),
     "objects": lambda X: X.astype(object),
     "long doubles": lambda X: X.astype(np.longdouble),
-    "texts": lambda X: np.array([[repr(x) for x in row] for row in X.tolist()]),
     "list": lambda X: X.tolist(),
     "tuples": lambda X: tuple(map(tuple, X.tolist())),
     "list of arrays": list,
     "decimals": lambda X: [[Decimal(repr(x)) for x in row] for row in X.tolist()],
     "frame": pd.DataFrame,
     "frame of objects": lambda X: pd.DataFrame(X.astype(object)),
-    "frame of texts": lambda X: pd.DataFrame([[repr(x) for x in row] for row in X.tolist()]),
+    "frame of texts": lambda X: pd.DataFrame(
+        [[repr(x) for x in row] for row in X.tolist()], dtype=object
+    ),
     "mapping": lambda X: {"a": X[:, 0], "b": X[:, 1].tolist(), "c": pd.Series(X[:, 2])},
 }
 
@@ -44,13 +46,32 @@ def encoding(bounds: Any = (0, 10), *, granularity: Any = None, missing: Any = N
 def integers(data: Any, rule: Encoding) -> list[tuple[int, ...]]:
     """Return the records as the library reads them, and check that they are whole and inside."""
     records, source = [], open_source(data, rule)
-    for batch in source.batches():
+    for batch in batches(source):
         for row in batch.tolist():
             assert all(k == int(k) for k in row)
             assert all(0 <= k <= last for k, last in zip(row, rule.last, strict=True))
             records.append(tuple(int(k) for k in row))
     assert len(records) == source.count(), "the number that privacy counts on is the number read"
     return records
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Batches as they come."""
+
+    def zero(self) -> list[Any]:
+        return []
+
+    def partial(self, batch: Any) -> list[Any]:
+        return [batch.copy()]
+
+    def merge(self, left: list[Any], right: list[Any]) -> list[Any]:
+        return left + right
+
+
+def batches(source: Any) -> list[Any]:
+    """Return the batches of whole numbers that kernels see."""
+    return source.reduce(Seen())
 
 
 def by_rule(x: float, low: float, step: Fraction, last: int, default: int) -> int:

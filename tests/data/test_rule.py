@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kng.core.bounds import bounds_of
 from kng.core.encoding import encoding_of
-from kng.data import memory
+from kng.data import work
 from kng.data.ingest import number, numbers
 
 FLOATS = st.floats(width=64)
@@ -190,7 +190,7 @@ def test_a_record_does_not_depend_on_its_place_its_neighbours_or_the_batch(cell,
     rule = encoding((-3, 11), missing=2)
     data = [*others[:at], cell, *others[at:]]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "BATCH_RECORDS", size)
+        patch.setattr(work, "BATCH_RECORDS", size)
         read = integers(data, rule)
     assert read[min(at, len(others))] == integers([cell], rule)[0]
     assert read == [integers([one], rule)[0] for one in data]
@@ -203,7 +203,7 @@ def test_rows_of_several_columns_are_read_cell_by_cell(rows, size):
     second = encoding((-5, 5), granularity="1/4", missing=0)
     expected = [(*integers([a], first)[0], *integers([b], second)[0]) for a, b in rows]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "BATCH_RECORDS", size)
+        patch.setattr(work, "BATCH_RECORDS", size)
         assert integers([list(row) for row in rows], both) == expected
         assert integers(rows, both) == expected
         assert integers({"a": [a for a, _ in rows], "b": [b for _, b in rows]}, both) == expected

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import kng
 from kng.core.encoding import BATCH_RECORDS, MOST_STEPS, Encoding
-from kng.data import memory, open_source, sums
+from kng.data import open_source, source, sums
 from kng.data.sums import ColumnSum
 
 RULES = {
@@ -48,10 +48,10 @@ LAYOUTS = {
 
 def both(data: Any, rule: Encoding) -> tuple[int, int]:
     """Return the sum by the compiled loop and by batches."""
-    source = open_source(data, rule)
-    plain = source.sums()
-    source.prepare_sums(sums.MANY)
-    quick = source.sums()
+    opened = open_source(data, rule)
+    plain = opened.sums()
+    opened.prepare_sums(sums.MANY)
+    quick = opened.sums()
     assert plain[0] == quick[0] == len(data)
     return quick[1][0], plain[1][0]
 
@@ -142,8 +142,8 @@ def test_what_is_loaded_depends_on_a_public_number(
             super().__init__(*public)
             made.append(self)
 
-    monkeypatch.setattr(memory, "MANY", 5000)
-    monkeypatch.setattr(memory, "ColumnSum", Spy)
+    monkeypatch.setattr(source, "MANY", 5000)
+    monkeypatch.setattr(source, "ColumnSum", Spy)
     assert asked(relation) == expected
     assert bool(made) == loaded
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from data.reading import LAYOUTS, by_rule
+from data.reading import LAYOUTS, batches, by_rule
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kng.core.bounds import Bounds
 from kng.core.encoding import Encoding, encoding_of
-from kng.data import memory, open_regression, open_source
+from kng.data import open_regression, open_source, work
 
 SPECIAL = [
     float("nan"),
@@ -77,7 +77,7 @@ def columns(rule: Encoding) -> list[Encoding]:
 
 def whole(source: Any) -> np.ndarray:
     """Return all integers that a source yields, and check that they are whole."""
-    found = np.concatenate([batch.copy() for batch in source.batches()])
+    found = np.concatenate(batches(source))
     assert np.array_equal(found, np.rint(found))
     return found
 
@@ -165,6 +165,6 @@ def test_other_types_are_read_as_the_doubles_they_are(kind, name):
 def test_the_cut_into_batches_does_not_matter(size, monkeypatch):
     rule = ENCODINGS["powers and others"]
     expected = whole(open_source(X0, rule))
-    monkeypatch.setattr(memory, "BATCH_RECORDS", size)
+    monkeypatch.setattr(work, "BATCH_RECORDS", size)
     assert np.array_equal(whole(open_source(X0, rule)), expected)
     assert np.array_equal(whole(open_regression(X0[:, :2], X0[:, 2], rule)), expected)

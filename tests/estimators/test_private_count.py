@@ -11,7 +11,7 @@ from estimators.fitting import EACH, PAIRS, WAYS, WatchedNumber, model, table, w
 
 import kng
 from kng.core.errors import BudgetError
-from kng.data import MemorySource
+from kng.data import TableSource
 
 RELATIONS = ["replace-one", "add-remove"]
 
@@ -43,12 +43,12 @@ def test_records_are_counted_before_the_charge_only_where_their_number_is_public
     way, relation, books, monkeypatch
 ):
     journal: list[str] = []
-    count, batches = MemorySource.count, MemorySource.batches
+    count, reduce = TableSource.count, TableSource.reduce
     monkeypatch.setattr(
-        MemorySource, "count", lambda self: (journal.append("count"), count(self))[1]
+        TableSource, "count", lambda self: (journal.append("count"), count(self))[1]
     )
     monkeypatch.setattr(
-        MemorySource, "batches", lambda self: (journal.append("records"), batches(self))[1]
+        TableSource, "reduce", lambda self, k: (journal.append("records"), reduce(self, k))[1]
     )
     ledger = watched_ledger(books / "a.ledger", journal)
     model(way, neighbours=relation, ledger=ledger).fit(*table())

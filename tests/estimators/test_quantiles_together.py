@@ -67,7 +67,7 @@ def test_by_hand_it_is_the_same_draw():
         {"sampler": "order"},
         {"mechanism": "exponential"},
         {"base": "gaussian"},
-        {"q": np.arange(1, 60) / 60},
+        {"q": np.arange(1, 450) / 450},
     ],
 )
 def test_one_by_one_each_has_a_share(options):
@@ -110,3 +110,33 @@ def test_windows_of_many_records_give_the_draws_of_all(monkeypatch):
     whole = kng.quantile(x, [0.2, 0.5, 0.8], **asked)
     monkeypatch.setattr("kng.losses.kernels.ranks._SMALL", 1)
     assert kng.quantile(x, [0.2, 0.5, 0.8], **asked).integers == whole.integers
+
+
+PERCENTILES = [k / 100 for k in range(1, 100)]
+
+
+def test_percentiles_are_drawn_together():
+    """One by one each has a hundredth of epsilon, and is off by hundreds of records."""
+    x = np.random.default_rng(8).normal(0, 5, 10**4)
+    ranks = np.array(PERCENTILES) * len(x)
+    release = kng.quantile(x, PERCENTILES, random_state=3, **LINE)
+    apart = kng.quantile(x, PERCENTILES, sampler="order", random_state=3, **LINE)
+    off = [np.abs(np.searchsorted(np.sort(x), r.value) - ranks).mean() for r in (release, apart)]
+    assert release.sampler == "together"
+    assert release.value.tolist() == sorted(release.value)
+    assert off[0] < 40 < 100 < off[1]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize("epsilon", [1e-9, 1, 1e6])
+def test_many_quantiles_of_few_records_are_answered(n, epsilon):
+    release = kng.quantile(
+        [3.0] * n, PERCENTILES, bounds=(0, 10), epsilon=epsilon, neighbours="add-remove"
+    )
+    assert release.value.tolist() == sorted(release.value)
+
+
+def test_hostile_cells_among_many_quantiles_are_absorbed():
+    cells = [np.nan, np.inf, -np.inf, 1e308, -1e308, *range(40)]
+    release = kng.quantile(cells, PERCENTILES, bounds=(0, 10), epsilon=1)
+    assert np.isfinite(release.value).all()

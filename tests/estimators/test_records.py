@@ -10,7 +10,7 @@ import pytest
 from data.reading import LAYOUTS
 from estimators.fitting import WAYS, model, table
 
-from kng.data import memory
+from kng.data import memory, work
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -24,11 +24,10 @@ def test_a_fit_does_not_depend_on_the_container(way, monkeypatch):
         assert fitted.release_.integers == expected, layout
     for response in (y.tolist(), y.astype(object), pd.Series(y), y.reshape(-1, 1)[:, 0]):
         assert model(way, **options).fit(X, response).release_.integers == expected
-    if not way.startswith("huber"):  # whose sums are rounded, batch by batch
-        monkeypatch.setattr(memory, "BATCH_RECORDS", 7)
-        assert model(way, **options).fit(X, y).release_.integers == expected
-    if way.startswith("linear"):  # quantiles shift each response by the next random number
-        assert model(way, **options).fit(X[::-1], y[::-1]).release_.integers == expected
+    for module in (memory, work):
+        monkeypatch.setattr(module, "BATCH_RECORDS", 7)
+    assert model(way, **options).fit(X, y).release_.integers == expected
+    assert model(way, **options).fit(X[::-1], y[::-1]).release_.integers == expected
 
 
 @pytest.mark.parametrize("way", WAYS)

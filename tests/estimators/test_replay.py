@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 import kng
 from kng.core.bits import SystemBits
 from kng.core.errors import PrivateZoneError
-from kng.data import MemorySource
+from kng.data import TableSource
 from kng.samplers.exact.boxes import BranchAndBound
 from kng.samplers.exact.objective import Perturbed
 from kng.samplers.real.affine import Affine
@@ -286,7 +286,7 @@ def test_a_failure_while_reading_keeps_the_charge_and_says_nothing(way, books, m
     told = set()
     for at, failure in enumerate(FAILURES):
         ledger = kng.Ledger(books / f"{at}.ledger", cap=5)
-        monkeypatch.setattr(MemorySource, "batches", lambda self, failure=failure: failure())
+        monkeypatch.setattr(TableSource, "reduce", lambda *_, failure=failure: failure())
         error = failed(way, ledger)
         (entry,) = ledger.history()
         assert (ledger.spent, entry.state) == (1, "charged")
@@ -316,11 +316,11 @@ def test_a_failed_fit_leaves_no_frame_alive_and_no_model(way, monkeypatch):
     class Record:
         """Something a reader holds while it fails."""
 
-    def reading(self: Any) -> Any:
+    def reading(self: Any, kernel: Any) -> Any:
         held = Record()
         raise ValueError(held)
 
-    monkeypatch.setattr(MemorySource, "batches", reading)
+    monkeypatch.setattr(TableSource, "reduce", reading)
     made = model(way)
     with pytest.raises(PrivateZoneError) as caught:
         made.fit(*table())
@@ -333,7 +333,7 @@ def test_a_failed_fit_leaves_no_frame_alive_and_no_model(way, monkeypatch):
 
 @pytest.mark.parametrize("way", EACH)
 def test_after_a_failed_fit_a_model_is_not_fitted(way, monkeypatch):
-    monkeypatch.setattr(MemorySource, "batches", lambda self: plain())
+    monkeypatch.setattr(TableSource, "reduce", lambda *_: plain())
     made = model(way)
     with pytest.raises(PrivateZoneError):
         made.fit(*table())
@@ -343,10 +343,10 @@ def test_after_a_failed_fit_a_model_is_not_fitted(way, monkeypatch):
 
 @pytest.mark.parametrize("way", EACH)
 def test_an_interrupt_passes_and_keeps_the_charge(way, ledger, monkeypatch):
-    def interrupted(self: Any) -> Any:
+    def interrupted(self: Any, kernel: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(MemorySource, "batches", interrupted)
+    monkeypatch.setattr(TableSource, "reduce", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model(way, ledger=ledger).fit(*table())
     assert ledger.spent == 1

@@ -21,7 +21,8 @@ from kng.estimators.scale_stages import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit
 from kng.losses.fields.ranked_line import RankField
 from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.linear_encoding import encoded
-from kng.losses.radius import positions
+from kng.losses.mapped import MappedRecords
+from kng.losses.radius import Distances
 from kng.mechanisms.objective import Perturbation
 from kng.mechanisms.scaled import Bent, Clipped
 from kng.norms import LInf
@@ -126,7 +127,7 @@ def test_positions_count_the_radii_below() -> None:
     assert max(b / a for a, b in zip(grid.radii, grid.radii[1:], strict=False)) == 1.25
     rng = np.random.default_rng(1)
     records = np.concatenate([rng.integers(0, 2**24, 500), 1000 + np.arange(-40, 40)]).astype(float)
-    found = positions(records[:, None], 1000, grid.radii)[:, 0]
+    found = Distances(1000, grid.radii)(records[:, None])[:, 0]
     for y, at in zip(records, found, strict=True):
         assert at == sum(radius < abs(y - 1000) for radius in grid.radii)
 
@@ -140,20 +141,18 @@ class Column:
     def reduce(self, kernel: Any) -> Any:
         return kernel.merge(kernel.zero(), kernel.partial(self._batch))
 
-    def collect(self, selection: Any, limit: int) -> Any:
-        return selection.select(self._batch)[:limit]
+    def collect(self, selection: Any) -> Any:
+        return selection.select(self._batch)
 
 
 @pytest.mark.parametrize(("tau", "tight"), [(Fraction(1, 2), 0.8), (Fraction(7, 8), 0.48)])
 def test_a_radius_loses_no_more_than_epsilon(tau: Fraction, tight: float) -> None:
     """All neighbours of three records, for a centre that is public by then."""
-    from kng.losses.radius import Positions
-
     radii, epsilon = RadiusGrid(64).radii, 1.0
     last = len(radii) - 1
 
     def law(records: tuple[int, ...]) -> np.ndarray:
-        source = Positions(Column(records), 20, radii)
+        source = MappedRecords(Column(records), Distances(20, radii))
         ranks = read_ranks(source, ReplaceOne(3), 0, last, [Wanted(tau, Fraction(99))])[0]
         scores = [float(RankField(tau, ranks).score((k,))) for k in range(last + 1)]
         weights = np.exp(-epsilon / 2 * np.array(scores))

@@ -19,15 +19,16 @@ from kng import corridor
 from kng.core.bounds import Bounds
 from kng.core.design import Design, across, from_zero
 from kng.core.enclosures import precision
+from kng.core.errors import PrivateZoneError
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.scale import RadiusGrid
 from kng.domains import L1Ball
-from kng.estimators.files import fit_file
 from kng.estimators.fit import Fit
 from kng.estimators.scale_stages import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.kernels.ranks import Wanted, read_ranks
 from kng.losses.linear_encoding import encoded
-from kng.losses.radius import Positions
+from kng.losses.mapped import MappedRecords
+from kng.losses.radius import Distances
 from kng.mechanisms.objective import Perturbation
 from kng.mechanisms.scaled import Bent, Clipped
 from kng.norms import LInf
@@ -128,7 +129,7 @@ def test_all_stages_together_lose_no_more_than_epsilon(
     assert sum(p.epsilon for s in fit.before for p in s.plans) + fit.plan.epsilon == 2
     spread = fit.before[-1].plans[0]
     tau = float(spread.problem.loss.pointwise.tau)
-    radii = spread.problem.loss.radii
+    radii = spread.problem.loss.rule.radii
     centres = [0, STEPS // 2, STEPS // 2 + 1, STEPS - 1, STEPS] if intercept else [STEPS // 2]
     drawn_radii = range(0, len(radii), 9) if intercept else range(len(radii))
     rng = np.random.default_rng(5)
@@ -227,8 +228,8 @@ class Column:
     def reduce(self, kernel: Any) -> Any:
         return kernel.merge(kernel.zero(), kernel.partial(self._batch))
 
-    def collect(self, selection: Any, limit: int) -> Any:
-        return selection.select(self._batch)[:limit]
+    def collect(self, selection: Any) -> Any:
+        return selection.select(self._batch)
 
 
 def test_positions_are_counted_alike_in_cells_and_one_by_one() -> None:
@@ -239,7 +240,8 @@ def test_positions_are_counted_alike_in_cells_and_one_by_one() -> None:
         grid, n = RadiusGrid(int(rng.integers(1, 2**49))), int(rng.integers(1, 40))
         centre = int(rng.integers(-grid.last, grid.last))
         records = centre + rng.integers(-grid.last, grid.last + 1, n)
-        source, last = Positions(Column(records), centre, grid.radii), len(grid.radii) - 1
+        source = MappedRecords(Column(records), Distances(centre, grid.radii))
+        last = len(grid.radii) - 1
         relations: tuple[Neighbours, ...] = (ReplaceOne(n), AddRemove())
         one, cells = (read_ranks(source, r, 0, last, wanted)[0] for r in relations)
         assert one.total == cells.total == n
@@ -272,7 +274,7 @@ def test_one_odd_cell_changes_no_law_and_raises_nothing(name: str, relation: str
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("records", [0, 100, 900])
-def test_a_file_that_changes_after_the_charge_is_answered(
+def test_a_file_that_changes_after_the_charge_is_not_read_on(
     relation: str, records: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "table.csv"
@@ -291,9 +293,9 @@ def test_a_file_that_changes_after_the_charge_is_answered(
     for kind, options in MODELS.values():
         write(500)
         model = kind(epsilon=1, bounds_X=(-1, 1), bounds_y=(-1, 1), neighbours=relation, **options)
-        fit_file(model, path, covariates=["a"], target="y")
-        assert model.release_.epsilon == 1
-        assert np.all(np.isfinite([model.intercept_, *model.coef_, model.threshold_]))
+        with pytest.raises(PrivateZoneError, match="the charge stays"):
+            model.fit(path, target="y", features=["a"])
+        assert not hasattr(model, "coef_")
 
 
 # --- faults found --------------------------------------------------------------------------------

@@ -146,3 +146,100 @@ def test_through_zero_and_on_a_ball():
     assert np.abs(fitted.coef_ - np.linspace(1, -1, 6)).max() < 0.4
     inside = model(smoothing=1, domain=kng.domains.L1Ball(2)).fit(X, y)
     assert np.abs(inside.coef_).sum() <= 2 + 1e-9
+
+
+def strong(n: int, columns: int = 6, seed: int = 0):
+    """Covariates explain 99 % of the variance of y."""
+    rng = np.random.default_rng(seed)
+    X, slopes = rng.uniform(-1, 1, (n, columns)), np.linspace(12, -12, columns)
+    return X, 0.5 + X @ slopes + rng.normal(size=n), slopes
+
+
+@pytest.mark.parametrize("bound", [50, 5000])
+@pytest.mark.parametrize(("quantile", "truth"), [(0.25, -0.674), (0.9, 1.282)])
+def test_the_bandwidth_follows_residuals(bound, quantile, truth):
+    """By the scale of y the intercept alone was off by a residual's standard deviation."""
+    X, y, slopes = strong(30_000)
+    fitted = model(quantile=quantile, epsilon=1, bounds_y=(-bound, bound)).fit(X, y)
+    off = np.r_[fitted.intercept_ - 0.5 - truth, fitted.coef_ - slopes]
+    assert np.sqrt(off[0] ** 2 + (off[1:] ** 2).sum() / 3) < 0.12
+    assert 0.02 < fitted.smoothing_ < 0.6
+    assert fitted.smoothing_ == fitted.release_.also["bandwidth"]
+
+
+@pytest.fixture
+def planned_fit(monkeypatch):
+    """Return the stages of a fit, planned for data of this size."""
+    seen = {}
+    made = smoothed_quantiles.SmoothedRequest.fit
+
+    def watched(self, source, response):
+        seen["fit"] = made(self, source, response)
+        return seen["fit"]
+
+    monkeypatch.setattr(smoothed_quantiles.SmoothedRequest, "fit", watched)
+
+    def plan(n, **options):
+        model(**options).fit(*records(n))
+        return seen["fit"]
+
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "stages"),
+    [
+        (1000, {"epsilon": 1}, 2 + 2),  # too few records for a scale of residuals
+        (3000, {"epsilon": 2}, 2 + 4),
+        (20_000, {"epsilon": 1}, 2 + 7),
+        (20_000, {"epsilon": 1, "records_per_person": 3}, 2 + 4),
+        (3000, {"epsilon": 2, "quantile": [0.4, 0.6]}, 2 + 8),
+        (3000, {"neighbours": "add-remove"}, 2 + 4),
+        (20_000, {"epsilon": 1, "smoothing": 1}, 2),
+    ],
+)
+def test_stages_follow_from_public_facts_and_add_up(planned_fit, n, options, stages):
+    fit = planned_fit(n, **options)
+    assert len(fit.stages) == stages
+    plans = [plan for stage in fit.stages for plan in stage.plans]
+    assert sum(plan.epsilon for plan in plans) == options.get("epsilon", 4)
+    split = [float(part.split("%")[0]) for part in fit.facts["epsilon split"].split(", ")]
+    assert sum(split) == pytest.approx(100, abs=2.5)
+
+
+def test_every_step_has_its_ridge_and_its_centre_whatever_was_drawn(planned_fit):
+    """All radii, centres and planes at the ends of their lattices: each step is planned."""
+    fit = planned_fit(20_000, epsilon=1, quantile=0.97)
+    plans = [stage.plans[0] for stage in fit.stages]
+    adaptive = [i for i, plan in enumerate(plans) if isinstance(plan, AdaptivePlan)]
+    assert adaptive == [2, 5, 8]
+    ends = plans[2].lattice.last
+    radii = plans[4].problem.answers.last[0]
+    last = plans[3].problem.answers.last[0]
+    planes = [(0,) * 7, ends, tuple(v // 2 for v in ends)]
+    for i, radius in enumerate(range(0, radii + 1, 7)):
+        plane, centre = planes[i % 3], (0, last // 2, last)[i % 3]
+        drawn = [(2**23,), (i % 90,), plane, (centre,), (radius,), plane, (centre,), (radii,)]
+        for at in adaptive:
+            step = plans[at].after(drawn[:at])
+            paid = (1 - float(step.share)) * float(step.epsilon)
+            assert float(step.ridge) >= 7 / 2 / np.expm1(paid) * (1 - 1e-9)
+            assert step.rate == step.share * step.epsilon / step.problem.unit.records_per_person
+            assert step.lattice.last == plans[at].lattice.last
+        assert fit.also.of([*drawn, plane])[0] >= 0
+        # The ridge is around the plane before, moved by the quantile of its residuals.
+        low, high = (plans[5].after([*drawn[:3], (k,), (radius,)]) for k in (0, last))
+        assert low.centre[1:] == high.centre[1:] == low.lattice.units(plane)[1:]
+        bandwidths = low.lattice.step[0] / plans[5].lattice.step[0]  # in half a range of y
+        assert high.centre[0] - low.centre[0] == 4 * bandwidths
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_planes_and_records_far_apart_are_answered(intercept):
+    """A heap, one far record, and nothing to see: residuals of 0 and beyond what is kept."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (3000, 6))
+    for y in (np.zeros(3000), np.where(np.arange(3000) % 2, 8.0, -8.0), 1e9 * X[:, 0], X[:, 0]):
+        fitted = model(quantile=[0.1, 0.9], fit_intercept=intercept, epsilon=3).fit(X, y)
+        assert np.isfinite(fitted.predict(X)).all()
+        assert (fitted.smoothing_ > 0).all()

@@ -13,7 +13,6 @@ import numpy as np
 from freeze.calls import BOUNDS, RELATIONS, Draw, column, table
 
 import kng
-from kng.estimators.files import fit_file
 
 Options = dict[str, Any]
 
@@ -39,6 +38,7 @@ def grid() -> Iterator[tuple[str, Draw]]:
     yield from _chains()
     yield from _paths()
     yield from _files()
+    yield from _labels()
 
 
 def _statistics() -> Iterator[tuple[str, Draw]]:
@@ -151,6 +151,21 @@ def _files() -> Iterator[tuple[str, Draw]]:
         yield _fit(kng.HuberRegressor, 2, {"threshold": "auto", **o}, "file")
 
 
+def _labels() -> Iterator[tuple[str, Draw]]:
+    """Yield fits of log-odds, counts and expectiles."""
+    intercepts: dict[str, tuple[Any, ...]] = {"fit_intercept": (True, False)}
+    logistic = {"mechanism": ("auto", "kng"), "norm": ("auto", "l1", "l2"), "coef_bound": (None, 2)}
+    for o in _each({**logistic, **intercepts, "relation": tuple(RELATIONS)}):
+        yield _labelled(kng.LogisticRegression, 2, {"classes": (0, 1), **o})
+    for o in _each(NAMED):
+        yield _labelled(kng.LogisticRegression, 1, {"classes": (0, 1, 2), **o})
+        yield _labelled(kng.LogisticRegression, 8, {"classes": (0, 1), **o})
+        yield _labelled(kng.PoissonRegressor, 2, {"bounds_y": (0, 4), **o})
+        yield _fit(kng.ExpectileRegressor, 1, {"expectile": 0.75, **o})
+    chain = {"classes": (0, 1), "mechanism": "kng", "sampler": "hit-and-run", "coef_bound": 2}
+    yield _labelled(kng.LogisticRegression, 1, chain)
+
+
 def _each(options: dict[str, tuple[Any, ...]]) -> Iterator[Options]:
     """Yield every choice; what a call does anyway is not written out."""
     for values in product(*options.values()):
@@ -201,11 +216,22 @@ def _fitted(kind: Any, d: int, asked: Options, source: str, bits: Any) -> kng.Re
     model = kind(random_state=bits, **asked)
     if source == "file":
         with TemporaryDirectory() as folder:
-            fit_file(model, _written(folder), covariates=["a", "b"], target="y")
+            model.fit(_written(folder), target="y", features=["a", "b"])
     else:
         model.fit(*_plane(d))
     release: kng.Release = model.release_
     return release
+
+
+def _labelled(kind: Any, d: int, options: Options) -> tuple[str, Draw]:
+    asked = {"epsilon": 5, "bounds_X": (-1, 1), **_asked(options)}
+
+    def draw(bits: Any) -> kng.Release:
+        X, y = _plane(d)
+        release: kng.Release = kind(random_state=bits, **asked).fit(X, np.rint(1.5 * y)).release_
+        return release
+
+    return _named(kind, f"{d} covariates", options), draw
 
 
 def _plane(d: int, n: int = 100) -> tuple[np.ndarray, np.ndarray]:

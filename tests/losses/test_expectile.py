@@ -11,16 +11,18 @@ from samplers.laws import ALARM, p_value
 from scipy.stats import expectile
 
 import kng
+from kng.core.delta import delta
 from kng.core.design import design_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.privacy import Guarantee
 from kng.core.problem import Problem
+from kng.core.regions import Region
 from kng.data import open_source
 from kng.domains import Box, L1Ball
 from kng.losses import Expectile, Linear, Location, Squared
 from kng.losses.linear_encoding import linear_lattice
 from kng.mechanisms import ObjectivePerturbation
-from kng.norms import L2
+from kng.norms import L2, LInf
 
 F = Fraction
 TAU = 0.8
@@ -154,3 +156,47 @@ def test_what_is_no_expectile_or_has_no_pieces_is_refused():
     with pytest.raises(IncompatibleParts, match=r"Linear\(Expectile\(0.8\)\)"):
         ObjectivePerturbation().plan(Problem(*parts, UNITS["replace-one"](3)), F(1))
     assert Linear(Expectile(TAU)).described == "Linear(Expectile(0.8))"
+
+
+@pytest.mark.parametrize(
+    ("theta", "delta_of_slope"),
+    [
+        ((F(1, 2), F(0)), F(9, 10)),  # residuals from -1/2 to 3/2: 9/10 of 1/2, on either side
+        ((F(-1, 2), F(0)), F(27, 10)),  # from -3/2 to 1/2
+        ((F(2), F(0)), F(6, 10)),  # from 1 to 3: a tenth of 3
+    ],
+)
+def test_slopes_beside_an_intercept_know_the_side_of_the_residuals(theta, delta_of_slope):
+    """Attained by records with the same residual and opposite z, where the slope is 0."""
+    posed = Lined(Expectile("0.9"), reach=8, step=F(1, 2))
+    slope = LInf(weights=(F(1, 10**6), 1))  # looks at the slope alone
+    unit = UNITS["replace-one"](3)
+    assert delta(slope, posed.loss.body(Region.at(theta)), unit) == delta_of_slope
+    weight = {y: F(9, 10) if theta[0] < y else F(1, 10) for y in (-1, 1)}
+    reached = max(2 * abs(weight[y] * (theta[0] - y)) for y in (-1, 1))
+    assert reached == delta_of_slope
+
+
+def test_no_two_scores_lie_farther_apart_than_delta_at_their_theta():
+    """Random theta, regions around them, records at corners and inside, in two coordinates."""
+    rng, tau = np.random.default_rng(2), F(9, 10)
+    posed = Lined(Expectile(tau), reach=64, step=F(1, 16))
+    for _ in range(60):
+        theta = tuple(F(int(k), 16) for k in rng.integers(-48, 49, 2))
+        half = F(int(rng.integers(0, 16)), 16)
+        region = Region.between(*(tuple(t + s * half for t in theta) for s in (-1, 1)))
+        z = np.r_[-1, 1, rng.uniform(-1, 1, 20)].round(3)
+        r = float(theta[0]) + float(theta[1]) * z[:, None] - np.array([-1, -0.3, 0.6, 1])
+        psi_here = np.where(r < 0, 0.9, 0.1) * r
+        slopes = psi_here * z[:, None]
+        for relation, size in (
+            ("replace-one", lambda v: v.max() - v.min()),
+            ("add-remove", lambda v: np.abs(v).max()),
+        ):
+            unit = UNITS[relation](3)
+            for j, found in enumerate((psi_here, slopes)):
+                one = LInf(weights=[F(1, 10**6) if k != j else 1 for k in range(2)])
+                at = delta(one, posed.loss.body(Region.at(theta)), unit)
+                assert size(found) <= at + F(1, 10**9)
+                assert delta(one, posed.loss.smallest(region), unit) <= at
+                assert at <= delta(one, posed.loss.body(region), unit)

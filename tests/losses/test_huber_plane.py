@@ -16,7 +16,6 @@ from kng.core.design import Design
 from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
 from kng.core.privacy import PrivacyUnit, ReplaceOne
-from kng.core.records import EVERY
 from kng.data import open_regression
 from kng.domains import LatticeBox
 from kng.losses import Huber, Linear
@@ -46,7 +45,7 @@ def largest_value(loss: Linear, box: LatticeBox) -> Fraction:
 def field_of(loss: Linear, box: LatticeBox, answers: Lattice, x, y) -> HuberRecords:
     kernel = HuberRows(loss.design, answers)
     source = open_regression(np.array([x], float), np.array([y], float), loss.design.records)
-    table = source.collect(kernel, EVERY)
+    table = source.collect(kernel)
     rows, response = table[:, :-1], table[:, -1]
     return HuberRecords(rows, response, float(kernel.threshold), "value", float(kernel.steps(box)))
 

@@ -22,7 +22,6 @@ from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
 from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
-from kng.core.records import EVERY
 from kng.core.regions import Region
 from kng.data import open_regression
 from kng.losses import Huber, Linear, Pinball
@@ -65,7 +64,7 @@ def gradients(tau: Fraction, plan: Design, box) -> list[list[tuple[Fraction, ...
     records = [(*x, y) for x in product(*cells) for y in (-1.0, 0.0, 0.3, 1.0)]
     table = np.array(records)
     source = open_regression(table[:, :-1], table[:, -1], plan.records)
-    table = source.collect(PlaneRows(plan, answers), EVERY)
+    table = source.collect(PlaneRows(plan, answers))
     rows, response = table[:, :-1], table[:, -1]
     found = []
     for theta in product(range(-4, 5), repeat=d):
@@ -140,7 +139,7 @@ def test_the_value_of_one_record_is_bounded_and_the_bound_nearly_attained(name, 
     losses = []
     for x, y in product((-1e9, 1e9), (-1e9, 1e9)):
         source = open_regression(np.array([[x]]), np.array([y]), plan.records)
-        table = source.collect(PlaneRows(plan, answers), EVERY)
+        table = source.collect(PlaneRows(plan, answers))
         rows, z = table[:, :-1], table[:, -1]
         for theta in range(-reach, reach + 1):
             gap = (Fraction(int(z[0])) - Fraction(int(rows[0, 0])) * theta) * STEP / ENDS

@@ -17,7 +17,6 @@ from kng.core.lattice import Lattice
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.records import EVERY
 from kng.core.regions import Region
 from kng.data import open_regression
 from kng.domains import Box, Whole
@@ -148,7 +147,7 @@ def _integers(X: np.ndarray, y: np.ndarray, shape: Design) -> np.ndarray:
         def select(self, batch):
             return batch
 
-    return open_regression(X, y, shape.records).collect(Rows(), EVERY)
+    return open_regression(X, y, shape.records).collect(Rows())
 
 
 def test_hubers_sums_are_those_of_the_clipped_records_measured_from_zero():

@@ -15,7 +15,6 @@ from kng.core.delta import Absolute, delta
 from kng.core.design import Design
 from kng.core.lattice import Lattice
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
-from kng.core.records import EVERY
 from kng.core.regions import Region
 from kng.data import open_regression
 from kng.losses import Linear, Pinball
@@ -107,7 +106,7 @@ def test_the_value_of_one_record_is_bounded_and_the_bound_nearly_attained(tau, i
     losses = []
     for x, y in product((-1.0, 0.3, 1.0), (-1.0, 0.1, 1.0)):
         source = open_regression(np.array([[x]]), np.array([y]), plan.records)
-        table = source.collect(PlaneRows(plan, answers), EVERY)
+        table = source.collect(PlaneRows(plan, answers))
         rows, response = table[:, :-1], table[:, -1]
         for theta in product(range(-2, 3), repeat=d):
             fitted = sum(Fraction(int(v)) * k for v, k in zip(rows[0], theta, strict=True))

@@ -10,14 +10,14 @@ from flint import arb
 
 from kng.core.boxes.covering import Leaning
 from kng.core.regions import Grid
-from kng.losses.traced import elementary
+from kng.core.traced import elementary
+from kng.core.traced.boxes import Boxes, Slopes
+from kng.core.traced.enclosed import Enclosed
+from kng.core.traced.enclosing import enclosed
+from kng.core.traced.replay import replayed, standing
 from kng.losses.traced.bodies import BallClipping, BoxClipping, clipping_of
-from kng.losses.traced.boxes import Boxes, Slopes
-from kng.losses.traced.enclosed import Enclosed
-from kng.losses.traced.enclosing import enclosed
 from kng.losses.traced.field import TracedField
-from kng.losses.traced.replay import replayed, standing
-from kng.losses.traced.tracing import gradient_graph, score_graph
+from kng.losses.traced.records import gradient_graph, score_graph
 from kng.norms import L1, L2, LInf, Polytope
 
 BOXES, RECORDS, TRIES = 250, 8, 17  # 10^5 points of boxes, in three sizes of boxes together
@@ -130,7 +130,7 @@ def test_no_point_of_a_box_lies_outside(name):
 
 @pytest.mark.parametrize("part", ["low", "high", "miss"])
 def test_an_enclosure_that_is_too_narrow_is_noticed(part, monkeypatch):
-    from kng.losses.traced import enclosing
+    from kng.core.traced import enclosing
 
     right = enclosing.smooth
 

@@ -5,143 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise
 from math import log, log1p
 from typing import Any
 
-from product.plain import (
-    Away,
-    Bent,
-    Function,
-    Leaning,
-    Model,
-    Odds,
-    Parabola,
-    Place,
-    Plane,
-    Sorted,
-    Tilted,
-    Vector,
-    gauge,
-    root,
-)
+from product.plain import Bent, Leaning, Odds, Parabola, Ramp, Tilted, Vector, gauge, root
+from product.rows import ONE, LossRow, linear, located, ranked, traced
 
 from kng.bases import Density, Gaussian, HeavyTailed, Student, Uniform
-from kng.core.bounds import Bounds
-from kng.core.design import Design, across, from_zero
-from kng.core.encoding import Encoding
-from kng.core.lattice import Lattice
-from kng.core.parts import Base, Domain, Loss, Norm
+from kng.core.parts import Base, Domain, Norm
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
-from kng.domains import Box, L1Ball, L2Ball, Polytope, Simplex, Uncrossed, Whole
-from kng.losses import Distance, Expectile, Huber, Linear, Location, Logistic, Pinball, Squared
-from kng.losses.linear_encoding import encoded
+from kng.domains import Box, L1Ball, L2Ball, Ordered, Polytope, Simplex, Uncrossed, Whole
+from kng.losses import (
+    Counts,
+    Distance,
+    Expectile,
+    Huber,
+    Logistic,
+    Pinball,
+    SmoothedPinball,
+    Squared,
+)
 from kng.mechanisms import KNG, Exponential, KNorm, ObjectivePerturbation
-from kng.norms import L1, L2, CoordinateSup, Hull, InterceptSup, LInf, WeightedSup
+from kng.norms import L1, L2, CoordinateSup, Hull, InterceptSup, LInf, Variation, WeightedSup
 from kng.norms import Polytope as Facets
 
 F = Fraction
-ONE = F(1)
-
-
-@dataclass(frozen=True)
-class LossRow:
-    """A loss over tiny public records, and the same in plain arithmetic.
-
-    ``universe`` are records in the units of the plain model, ``rows`` what the library reads.
-    ``boxed`` says that scores are only known by the box around them, so that Delta is exact in sup
-    norms and an upper bound in others.
-    """
-
-    loss: Loss
-    plain: Model
-    records: Encoding
-    answers: Lattice
-    universe: tuple[Vector, ...]
-    rows: Callable[[Sequence[Vector]], list[list[float]]]
-    low: Vector  # where theta is at home: the bounds of a location, a part of a linear lattice
-    high: Vector
-    boxed: bool = False
-    subgradients: bool = False  # in l2, records at theta may pull as they like
-    ranks: bool = False  # on a line, records at theta count on either side
-
-    @property
-    def dim(self) -> int:
-        return len(self.low)
-
-    @property
-    def bounded(self) -> bool:
-        """Whether scores have one range at every theta."""
-        return getattr(getattr(self.plain, "function", None), "bounded", True)
-
-
-def located(function: Any, plain: Function | None, dim: int) -> LossRow:
-    """Records 0, 1, 2, 3 in steps of 1; a second column -1, -1/2, 0, of another width."""
-    low, high, step = (F(0), F(-1))[:dim], (F(3), F(0))[:dim], (ONE, F(1, 2))[:dim]
-    if plain is None:  # distances need one step
-        low, high, step = (F(0), F(-1))[:dim], (F(3), F(1))[:dim], (ONE, ONE)[:dim]
-    records = Encoding(Bounds(low, high), step, (0,) * dim)
-    loss = function.over(records) if plain is None else Location(function).over(records)
-    model = Away(step[0], low, high) if plain is None else Place(plain, low, high)
-    columns = [
-        [a + h * k for k in range(n + 1)] for a, h, n in zip(low, step, records.last, strict=True)
-    ]
-
-    def rows(dataset: Sequence[Vector]) -> list[list[float]]:
-        return [[float((x - a) / h) for x, a, h in zip(r, low, step, strict=True)] for r in dataset]
-
-    universe = tuple(product(*columns))
-    if dim == 2:  # corners and one inside
-        universe = (*product(*((c[0], c[-1]) for c in columns)), tuple(c[1] for c in columns))
-    return LossRow(
-        loss, model, records, records.lattice, universe, rows, low, high,
-        subgradients=plain is None, ranks=dim == 1 and isinstance(plain, Tilted),
-    )  # fmt: skip
-
-
-def linear(
-    function: Any,
-    plain: Function,
-    columns: Sequence[tuple[int, int]],
-    intercept: bool,
-    scale: Fraction | None = None,
-    boxed: bool = False,
-) -> LossRow:
-    """Covariates between bounds, a response in [-1, 1]; coefficients in quarters up to 2."""
-    cut = across if intercept else from_zero
-    lows, highs = (tuple(F(v) for v in ends) for ends in zip(*columns, strict=True))
-    steps = 2**16 if scale is None else 2**8
-    reach = scale or ONE
-    records = encoded(Bounds(lows, highs), cut(-reach, reach, steps), cut)
-    design = Design(records, intercept, scale)
-    d, step = design.dim, F(1, 4)
-    answers = Lattice((F(-2),) * d, (step,) * d, (16,) * d)
-    loss = Linear(function, intercept=intercept).over(design, answers, F(0))
-    unit = design.halves[-1] / design.half_y
-    ends = (*design.ends[:-1], tuple(unit * v for v in design.ends[-1]))
-    inside = tuple((a + 3 * b) / 4 for a, b in ends)
-    universe = (*product(*ends), inside)
-    if len(columns) == 2:  # half of the corners: opposite records have one score
-        universe = (*universe[: len(universe) // 2], inside)
-
-    coded_by = design.spans, design.offsets
-
-    def rows(dataset: Sequence[Vector]) -> list[list[float]]:
-        own = [(*r[:-1], r[-1] / unit) for r in dataset]
-        coded = [
-            [(v * span + offset) / 2 for v, span, offset in zip(r, *coded_by, strict=True)]
-            for r in own
-        ]
-        assert all(k.denominator == 1 for row in coded for k in row)
-        return [[float(k) for k in row] for row in coded]
-
-    half = (ONE,) * d
-    model = (Sorted if isinstance(plain, Odds) else Plane)(plain, intercept, ends)
-    return LossRow(
-        loss, model, records, answers, universe, rows,
-        tuple(-v for v in half), half, boxed,
-    )  # fmt: skip
-
 
 TAU, BEND = F(3, 4), F(1, 2)
 # Two-sided covariates; with an intercept the first coordinate is constant.
@@ -168,6 +57,14 @@ LOSSES: dict[str, LossRow] = {
     "location expectile": located(Expectile(TAU), Leaning(TAU), 1),
     "location expectile d2": located(Expectile(TAU), Leaning(TAU), 2),
     "linear expectile d2": linear(Expectile(TAU), Leaning(TAU), _SQUARE, False, boxed=True),
+    "linear expectile +1": linear(Expectile(TAU), Leaning(TAU), _LINE, True, boxed=True),
+    "location smoothed": located(SmoothedPinball(TAU, BEND), Ramp(TAU, BEND), 1),
+    "location smoothed d2": located(SmoothedPinball(TAU, BEND), Ramp(TAU, BEND), 2),
+    "linear smoothed d2": linear(SmoothedPinball(TAU, BEND), Ramp(TAU, ONE), _SQUARE, False, BEND),
+    "linear smoothed +1": linear(SmoothedPinball(TAU, BEND), Ramp(TAU, ONE), _LINE, True, BEND),
+    "linear counts +1": linear(Counts(2), Ramp(TAU, ONE), _LINE, True),
+    "quantiles": ranked((F(1, 4), F(2, 3))),
+    "score": traced((ONE, BEND)),
     "linear logistic d2": linear(Logistic(), Odds(), _SQUARE, False),
     "linear logistic +1": linear(Logistic(), Odds(), _LINE, True),
 }
@@ -224,6 +121,11 @@ def _exact(rows: Sequence[Sequence[int]]) -> tuple[tuple[Fraction, ...], ...]:
     return tuple(tuple(F(a) for a in row) for row in rows)
 
 
+def _variation(v: Sequence[Fraction]) -> Fraction:
+    walk = [F(0), *v, F(0)]
+    return sum((abs(b - a) for a, b in pairwise(walk)), F(0)) / 2
+
+
 NORMS: dict[str, NormRow] = {
     "l1": NormRow(lambda _: L1(), _sum),
     "l2": NormRow(lambda _: L2(), _round),
@@ -235,6 +137,7 @@ NORMS: dict[str, NormRow] = {
         lambda d: WeightedSup([1 / w for w in WEIGHTS[:d]]), lambda v: _largest(_weighed(v))
     ),
     "intercept": NormRow(lambda _: InterceptSup(F(2, 3)), _soft),
+    "variation": NormRow(lambda _: Variation(), _variation),
     "coordinate": NormRow(lambda _: CoordinateSup(), None),
     "hull": NormRow(lambda _: Hull(), None),
     "cross": NormRow(lambda _: Facets(CROSS), _facets(CROSS), (2,), _exact(CROSS)),
@@ -300,8 +203,7 @@ def _above(row: LossRow, theta: Vector) -> bool:
 
 def _other(row: LossRow) -> Vector:
     """A lattice point near the middle of home."""
-    grid = row.loss.grid
-    assert grid is not None
+    grid = row.grid
     middle = [(a + b) / 2 for a, b in zip(row.low, row.high, strict=True)]
     sides = zip(middle, grid.origin, grid.step, strict=True)
     return tuple(o + h * ((m - o) // h) for m, o, h in sides)
@@ -377,6 +279,13 @@ DOMAINS: dict[str, DomainRow] = {
         lambda row: Uncrossed(Box(*box_ends(row, "uncrossed")), 1, 0, _other(row)),
         _above,
         lambda row: (*box_ends(row, "uncrossed"), None),
+    ),
+    "ordered": DomainRow(
+        lambda row: Ordered(min(row.low), max(row.high), row.dim),
+        lambda row, theta: (
+            [min(row.low), *theta, max(row.high)] == sorted([min(row.low), *theta, max(row.high)])
+        ),
+        lambda row: ((min(row.low),) * row.dim, (max(row.high),) * row.dim, None),
     ),
     "whole": DomainRow(lambda row: Whole(row.dim), None),
     "everything": DomainRow(lambda row: Whole(row.dim, base=Uniform()), None),

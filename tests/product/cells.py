@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from product.axes import BASES, DOMAINS, LOSSES, MECHANISMS, NORMS, UNITS, LossRow, Plain
-from product.plain import Parabola, Plane, Vector, box_of, gauge, moves, reach, root
+from product.plain import Parabola, Plane, Ranked, Vector, box_of, gauge, moves, reach, root
 
 from kng.core.errors import KngError
 from kng.core.parts import Field, Point
@@ -85,8 +85,7 @@ class Cell:
         return [k for k in product(range(-20, 21), repeat=row.dim) if holds(row, self.theta(k))]
 
     def theta(self, point: Point) -> Vector:
-        grid = self.row.loss.grid
-        assert grid is not None
+        grid = self.row.grid
         return tuple(o + h * k for o, h, k in zip(grid.origin, grid.step, point, strict=True))
 
     def corners(self) -> list[Vector]:
@@ -183,6 +182,8 @@ class Cell:
         if self.mechanism == "exponential":
             return sum((plain.value(theta, x) for x in dataset), F(0))
         length = self.length(theta)
+        if isinstance(plain, Ranked):
+            return F(plain.least(theta, dataset))
         scores = [plain.score(theta, x) for x in dataset]
         total = [sum(column, F(0)) for column in zip(*scores, strict=True)] or [F(0)] * self.row.dim
         # Beside a base, and on a ball that is not between planes, records at theta count 0.
@@ -197,12 +198,8 @@ class Cell:
     @cached_property
     def deltas(self) -> dict[Point, Fraction]:
         """Return Delta at every lattice point; once, where it is one number for all."""
-        if (
-            self.mechanism == "exponential"
-            or self.follows
-            or self.domain == "ball"
-            or self.row.bounded
-        ):
+        ball = self.domain == "ball" and not self.row.bounded
+        if self.mechanism == "exponential" or self.follows or ball or self.row.steady:
             return dict.fromkeys(self.points, self.delta(self.theta(self.points[0])))
         return {k: self.delta(self.theta(k)) for k in self.points}
 

@@ -39,6 +39,7 @@ def chosen(cells: Iterable[Cell]) -> list[Cell]:
 _DENSITIES = [cell for cell in accepted_cells() if cell.mechanism in ("kng", "exponential")]
 # Densities on the lattice points of a bounded domain, and on the whole space.
 ON_LATTICES = chosen(cell for cell in _DENSITIES if cell.domain != "whole")
-# Those that are also asked with each base measure.
-BASED = ON_LATTICES if FULL else cover(ON_LATTICES[::8])
+# Those that are also asked with each base measure, which numbers in order have none of.
+_WEIGHED = [cell for cell in ON_LATTICES if cell.domain != "ordered"]
+BASED = _WEIGHED if FULL else cover(_WEIGHED[::8])
 ON_THE_WHOLE_SPACE = [cell for cell in _DENSITIES if cell.domain == "whole"]

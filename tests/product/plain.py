@@ -13,6 +13,9 @@ from itertools import product
 from math import exp, isqrt, log1p
 from typing import Protocol
 
+import numpy as np
+from scipy.optimize import linprog
+
 F = Fraction
 Vector = tuple[Fraction, ...]
 Length = Callable[[Sequence[Fraction]], Fraction]
@@ -88,6 +91,24 @@ class Odds:
 
     def rho(self, r: Fraction) -> Fraction:
         return max(r, F(0)) + F(log1p(exp(-abs(r))))
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """A check loss smoothed by a uniform kernel, in units of its bandwidth."""
+
+    tau: Fraction
+    bandwidth: Fraction
+    bounded: bool = True
+
+    def psi(self, r: Fraction) -> Fraction:
+        return (1 + max(min(r / self.bandwidth, F(1)), F(-1))) / 2 - self.tau
+
+    def rho(self, r: Fraction) -> Fraction:
+        size = r / self.bandwidth
+        if abs(size) <= 1:
+            return self.psi(r) ** 2 + self.tau * (1 - self.tau)
+        return max((1 - self.tau) * size, -self.tau * size)
 
 
 class Model(Protocol):
@@ -228,8 +249,79 @@ class Sorted(Plane):
         return self.function.rho(self.side(record) * (self.residual(theta, record) + record[-1]))
 
     def extremes(self, theta: Vector) -> Sequence[Vector]:
+        """Return rows times the least and the largest psi at theta, of any row and class."""
         rows = [self.row((*z, F(0))) for z in product(*self.ends[:-1])]
-        return [tuple(w * z for z in row) for w in (-1, 1) for row in rows]
+        etas = [_dot(row, theta) for row in rows]
+        ws = -self.function.psi(-min(etas)), self.function.psi(max(etas))
+        return [tuple(w * z for z in row) for w in ws for row in rows]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Several quantiles of one column; a record at theta counts on either side, as serves best."""
+
+    taus: tuple[Fraction, ...]
+
+    def stairs(self, below: int) -> Vector:
+        """Return the score of a record with so many of the quantiles below it."""
+        return tuple((j >= below) - tau for j, tau in enumerate(self.taus))
+
+    def choices(self, theta: Vector, record: Vector) -> list[Vector]:
+        """Return the scores that a record may have: several if it is tied."""
+        first = sum(t < record[0] for t in theta)
+        last = sum(t <= record[0] for t in theta)
+        return [self.stairs(k) for k in range(first, last + 1)]
+
+    def least(self, theta: Vector, dataset: Sequence[Vector]) -> float:
+        """Return the least half variation of the sum, where tied records may be shared.
+
+        A linear program: shares of each record's choices, and one bound for each step of the walk.
+        """
+        options = [self.choices(theta, x) for x in dataset]
+        columns = [(i, v) for i, each in enumerate(options) for v in each]
+        m = len(self.taus)
+        shares = np.array([[i == k for i, _ in columns] for k in range(len(options))], dtype=float)
+        walks = np.array([np.diff([0, *map(float, v), 0]) for _, v in columns]).reshape(-1, m + 1)
+        upper = np.block([[walks.T, -np.eye(m + 1)], [-walks.T, -np.eye(m + 1)]])
+        equal = np.hstack([shares.reshape(len(options), -1), np.zeros((len(options), m + 1))])
+        cost = np.r_[np.zeros(len(columns)), np.full(m + 1, 0.5)]
+        kept = {"A_eq": equal, "b_eq": np.ones(len(options))} if options else {}
+        return float(linprog(cost, A_ub=upper, b_ub=np.zeros(2 * m + 2), **kept).fun)
+
+    def score(self, theta: Vector, record: Vector) -> Vector:
+        return self.choices(theta, record)[0]
+
+    def value(self, theta: Vector, record: Vector) -> Fraction:
+        raise NotImplementedError
+
+    def extremes(self, theta: Vector) -> Sequence[Vector]:
+        return [self.stairs(k) for k in range(len(self.taus) + 1)]
+
+    def largest_value(self, corners: Sequence[Vector]) -> Fraction:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """Moments of theta_0 + theta_1 x - y and of x times it, each clipped."""
+
+    clip: Vector
+
+    def score(self, theta: Vector, record: Vector) -> Vector:
+        x, y = record
+        residual = theta[0] + theta[1] * x - y
+        found = zip((residual, x * residual), self.clip, strict=True)
+        return tuple(max(min(v, c), -c) for v, c in found)
+
+    def value(self, theta: Vector, record: Vector) -> Fraction:
+        raise NotImplementedError
+
+    def extremes(self, theta: Vector) -> Sequence[Vector]:
+        """Return the corners of the clip: it is promised, and nothing else is."""
+        return list(product(*((-c, c) for c in self.clip)))
+
+    def largest_value(self, corners: Sequence[Vector]) -> Fraction:
+        raise NotImplementedError
 
 
 # --- Delta ---------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from kng.core.parts import described
 PATH = Path(__file__).with_name("table.txt")
 LETTERS = {
     "order": "o",
+    "together": "t",
     "branch-and-bound": "b",
     "affine": "a",
     "gaussian": "g",

@@ -27,7 +27,7 @@ OFF, POWER = 0.2, 0.99
 FALSE_ALARM = 1e-4
 
 # Densities in real numbers are rounded to a lattice: their law is not that of its points.
-_LATTICE = [cell for cell in ON_LATTICES if recorded()[cell] in "ob" and len(cell.points) > 5]
+_LATTICE = [cell for cell in ON_LATTICES if recorded()[cell] in "obt" and len(cell.points) > 5]
 _LINES = [cell for cell in _LATTICE if recorded()[cell] == "o"]
 DRAWN = [*_LATTICE[:: 29 if FULL else 23], *_LINES[:: 29 if FULL else 10]]
 

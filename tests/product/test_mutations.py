@@ -103,10 +103,17 @@ def test_a_cartesian_body_is_caught():
         assert wrong_points(cell)
 
 
-@pytest.mark.parametrize("loss", ["linear squared", "linear squared d2"])
-def test_a_box_body_in_the_density_is_caught(loss):
+@pytest.mark.parametrize(
+    ("loss", "domain"),
+    [
+        ("linear squared", "box beyond"),
+        ("linear squared d2", "box beyond"),
+        ("linear logistic +1", "box"),
+    ],
+)
+def test_a_box_body_in_the_density_is_caught(loss, domain):
     """Boxes are cut where the data are, so their bodies must not enter the density."""
-    cell = Cell("kng", loss, "sup", "box beyond", "replace-one")
+    cell = Cell("kng", loss, "sup", domain, "replace-one")
     right = Delta.over
 
     def wrong(self: Delta, region: Region) -> Fraction:

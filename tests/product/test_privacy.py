@@ -7,8 +7,8 @@ from product.chosen import BASED, ON_LATTICES
 from product.losses import MARGIN, worst_of, worst_with_bases
 
 # What one record does to the exponent at least, in parts of epsilon / 2, on the widest box and in
-# every norm: 1 where two records attain Delta. Two records are too few for some norms, log-odds of
-# small effects stay away from their ends, and values of two records from the largest one.
+# every norm: 1 where two records attain Delta. Two records are too few for some norms, and values
+# of two records stay away from the largest one.
 ATTAINED = 0.99
 FLOORS = {
     "location pinball d2": 0.74,
@@ -16,8 +16,9 @@ FLOORS = {
     "linear pinball d2": 0.66,
     "linear pinball +1": 0.66,
     "linear expectile d2": 0.81,
-    "linear logistic d2": 0.49,
-    "linear logistic +1": 0.49,
+    "location smoothed d2": 0.74,
+    "linear smoothed d2": 0.66,
+    "linear smoothed +1": 0.66,
 }
 VALUES = 0.66
 # The loss itself, in parts of epsilon, needs records enough to move the normaliser as well.

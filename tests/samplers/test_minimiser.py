@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from data.reading import batches
 from scipy.optimize import minimize
 
 from kng.core.bounds import Bounds
@@ -138,7 +139,7 @@ def huber(
     records = encoded(covariates, (-limit, limit, THRESHOLD / 2**6), across)
     design = Design(records, True, THRESHOLD)
     source = open_regression(X, y, records)
-    whole = np.concatenate([np.array(batch) for batch in source.batches()])
+    whole = np.concatenate([np.array(batch) for batch in batches(source)])
     Z = [
         [
             Fraction(1),
@@ -306,7 +307,7 @@ def test_least_squares_keeps_every_digit():
     plan = ObjectivePerturbation().plan(asked, Fraction(1))
     [field] = plan.read(source, [plan])
     piece = field.piece((Fraction(0),) * 3, Fraction(1))
-    whole = np.concatenate([np.array(batch) for batch in source.batches()])
+    whole = np.concatenate([np.array(batch) for batch in batches(source)])
     total = sum(
         Fraction(2 * int(row[0]) - design.offsets[0], design.spans[0]) ** 2 for row in whole
     )

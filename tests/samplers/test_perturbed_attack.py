@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data.reading import batches
 from regression.setting import ADD, NORMS, RELATIONS, REPLACE, problem
 
 import kng
@@ -209,7 +210,7 @@ def read(design: Design, X: Any, y: Any) -> tuple[Any, list[Record]]:
     """Return a source, and its records as rational numbers by the formulas of `kng.core.design`."""
     source = open_regression(np.asarray(X, float), np.asarray(y, float), design.records)
     records: list[Record] = []
-    for row in np.concatenate([np.array(batch) for batch in source.batches()]):
+    for row in np.concatenate([np.array(batch) for batch in batches(source)]):
         places = zip(design.records.bounds.low, design.records.step, row, strict=True)
         values = [low + step * int(k) for low, step, k in places]
         shape = zip(values, design.middles, (*design.halves[:-1], design.half_y), strict=True)

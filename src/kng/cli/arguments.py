@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from kng.core.errors import LedgerError, SpecError
 from kng.core.exact import whole
+from kng.core.release import Release
 from kng.ledger import Ledger
 
 Ends = tuple[str, str]
@@ -19,8 +21,12 @@ Value = TypeVar("Value")
 # Handed on under the same name, and only if given: the defaults are the library's.
 _SAME_NAME = (
     *("mechanism", "norm", "sampler", "neighbours", "n_max", "records_per_person"),
-    *("coef_bound", "threshold", "smoothing"),
+    *("coef_bound", "threshold", "smoothing", "noncrossing", "expectile"),
 )
+# Numbers in one word, as in A,B,C.
+_LISTED = ("weights", "centre")
+# Base measures that have a name; any other word is the path of a receipt.
+_BASES = ("uniform", "heavy-tailed", "gaussian", "student")
 
 
 def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,6 +41,13 @@ def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
         raise SpecError("epsilon is missing; state what the release may cost, as in --epsilon 1.")
     arguments = {"epsilon": options["epsilon"]}
     arguments |= {name: options[name] for name in _SAME_NAME if options.get(name) is not None}
+    for name in _LISTED:
+        if options.get(name) is not None:
+            arguments[name] = _cells(options[name])
+    if options.get("quantile"):
+        arguments["quantile"] = one_or_several(options["quantile"])
+    if options.get("base") is not None:
+        arguments["base"] = read_base(options["base"])
     if options["seed"] is not None:
         if options["ledger"] is not None:
             raise SpecError(
@@ -86,11 +99,40 @@ def read_classes(text: str | None, bounds: Ends | None) -> tuple[float, ...] | t
         )
     if text is None:
         raise SpecError("classes are missing; name the labels, as in --classes no,yes.")
-    labels = tuple(label.strip() for label in next(csv.reader([text]), []))
+    labels = tuple(_cells(text))
     try:
         return tuple(float(label) for label in labels)
     except ValueError:
         return labels
+
+
+def read_base(text: str) -> str | Release:
+    """Read --base: the name of a base measure, or the receipt of an earlier release."""
+    if text in _BASES:
+        return text
+    path = Path(text)
+    try:
+        receipt = path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        raise SpecError(
+            f"--base must be one of {', '.join(_BASES)}, or the path of a receipt that --out has "
+            f"written; got {text!r}, which is no file that can be read."
+        ) from None
+    try:
+        return Release.from_json(receipt)
+    except SpecError:
+        raise SpecError(
+            f"--base {text} is not a receipt. Give the file that --out has written, or one of "
+            f"{', '.join(_BASES)}."
+        ) from None
+
+
+def _cells(text: str) -> list[str]:
+    """Read A,B,C as a line of CSV."""
+    try:
+        return [cell.strip() for cell in next(csv.reader([text]), [])]
+    except csv.Error:  # a line break, say
+        return [text]
 
 
 def _named_bounds(texts: Sequence[str]) -> dict[str, Ends]:
@@ -108,7 +150,7 @@ def _covariates(text: str | None, bounds: Mapping[str, Ends], target: str) -> tu
     if text is None:
         covariates = tuple(name for name in bounds if name != target)
     else:
-        covariates = tuple(name.strip() for name in next(csv.reader([text]), []))
+        covariates = tuple(_cells(text))
     if not any(covariates):
         raise SpecError(
             "covariates are missing; name them and their bounds, as in --covariates age "

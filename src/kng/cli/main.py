@@ -14,7 +14,7 @@ import click
 
 from kng.cli.budget import budget
 from kng.cli.demo import demo
-from kng.cli.regression import huber, linear, logistic, quantreg
+from kng.cli.regression import expectile, huber, linear, logistic, poisson, quantreg
 from kng.cli.reproduce import reproduce
 from kng.cli.sample import sample
 from kng.cli.statistics import geomedian, mean, median, quantile
@@ -58,7 +58,8 @@ def commands() -> None:
 
 
 for _command in (
-    *(mean, quantile, median, geomedian, linear, huber, quantreg, logistic),
+    *(mean, quantile, median, geomedian),
+    *(linear, huber, quantreg, expectile, logistic, poisson),
     *(budget, demo, sample, reproduce),
 ):
     commands.add_command(_command)

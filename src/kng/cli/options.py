@@ -19,14 +19,20 @@ def option(*names: str, **settings: Any) -> Decorator:
     return click.option(*names, **settings)
 
 
-DATA: Decorator = click.argument("data", metavar="DATA")
 EPSILON = option(
     "--epsilon", metavar="NUMBER", help="What the release may cost: 1, 0.5 or 1/3. Required."
 )
-SAMPLER = option(
-    "--sampler",
-    metavar="NAME",
-    help="auto uses no Markov chain. hit-and-run is one: ledgers reject it.",
+BASE = option(
+    "--base",
+    metavar="NAME|RECEIPT",
+    help="How likely answers are before the data are read: uniform, heavy-tailed, gaussian or "
+    "student; or the receipt of an earlier release, as --out has written it, to start from.",
+)
+CENTRE = option(
+    "--centre",
+    metavar="A,B,C",
+    help="A public guess of the intercept, if there is one, and the coefficients. Estimates are "
+    "drawn towards it.",
 )
 NEIGHBOURS = option(
     "--neighbours",
@@ -53,6 +59,17 @@ SEED = option(
 )
 JSON = option("--json", "as_json", is_flag=True, help="Print the receipt as JSON.")
 OUT = option("--out", metavar="FILE", help="Write the receipt as JSON to a new file.")
+
+
+def sampler(*exact: str, chains: tuple[str, ...] = ("hit-and-run",)) -> Decorator:
+    """Return the option that names a sampler: one that keeps its law, or a Markov chain."""
+    *names, last = ("auto", *exact, *chains)
+    text = f"{', '.join(names)} or {last}."
+    if chains:
+        are = "is a Markov chain" if len(chains) == 1 else "are Markov chains"
+        text += f" {' and '.join(chains)} {are}, which auto never takes and ledgers reject."
+    return option("--sampler", metavar="NAME", help=text)
+
 
 # What every release says about its promise, its account and its receipt.
 PROMISE = (NEIGHBOURS, N_MAX, RECORDS_PER_PERSON, LEDGER, SEED, JSON, OUT)

@@ -1,4 +1,4 @@
-"""``kng linear``, ``kng huber``, ``kng quantreg`` and ``kng logistic``."""
+"""Regressions: ``kng linear``, ``kng huber``, ``kng quantreg`` and others, one for each model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from kng.cli.options import DATA, EPSILON, PROMISE, SAMPLER, option, with_options
+from kng.cli.options import BASE, CENTRE, EPSILON, PROMISE, option, sampler, with_options
+from kng.cli.tables import DATA, READING
 
 _shared = with_options(
     DATA,
@@ -27,7 +28,8 @@ _shared = with_options(
     option(
         "--coef-bound",
         metavar="NUMBER",
-        help="Public bound on the coefficients, in the units of the target.",
+        help="Public bound on the effects of covariates, each times half the range of its column; "
+        "in the units of the target (logistic: of log-odds, poisson: of the logarithm).",
     ),
     option(
         "--no-intercept",
@@ -35,6 +37,7 @@ _shared = with_options(
         help="Fit without an intercept; bounds are then measured from 0.",
     ),
 )
+_NORM = option("--norm", metavar="NAME", help="auto, linf, l2 or l1.")
 
 
 @click.command(
@@ -47,13 +50,16 @@ _shared = with_options(
     metavar="NAME",
     help="auto, or by name kng; exponential and objective need --coef-bound.",
 )
-@option("--norm", metavar="NAME", help="auto, linf, l2 or l1.")
-@SAMPLER
-@with_options(*PROMISE)
+@_NORM
+@sampler("perturbed", "affine", "gaussian", chains=("hit-and-run", "metropolis"))
+@BASE
+@CENTRE
+@with_options(*PROMISE, READING)
 def linear(**options: Any) -> None:
     """Release a private linear regression by least squares.
 
-    DATA is a CSV file. Its first line names the columns and is public. A tenth of epsilon or more
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
+    or - for CSV on standard input. Names of columns are public. A tenth of epsilon or more
     buys a private scale of the target, and residuals are clipped at a multiple of it. The threshold
     is released with the coefficients.
     """
@@ -72,13 +78,16 @@ def linear(**options: Any) -> None:
     "the units of the target; or auto, which needs bounds of the target. Required.",
 )
 @option("--mechanism", metavar="NAME", help="auto, objective, kng or exponential.")
-@option("--norm", metavar="NAME", help="auto, linf, l2 or l1.")
-@SAMPLER
-@with_options(*PROMISE)
+@_NORM
+@sampler("perturbed", "branch-and-bound", "push-forward")
+@BASE
+@CENTRE
+@with_options(*PROMISE, READING)
 def huber(**options: Any) -> None:
     """Release a private linear regression by Huber's loss.
 
-    DATA is a CSV file. Its first line names the columns and is public. The noise follows the
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
+    or - for CSV on standard input. Names of columns are public. The noise follows the
     threshold. With a number for it, bounds of the target are optional: only their middle is used,
     as the value that predictions are shrunk towards.
     """
@@ -97,22 +106,62 @@ def huber(**options: Any) -> None:
     help="Which quantile, strictly between 0 and 1; repeat for several. The median unless given.",
 )
 @option(
+    "--weights",
+    metavar="A,B,C",
+    help="One positive number for each quantile: its part of epsilon is in proportion to it. Equal "
+    "parts unless given.",
+)
+@option(
+    "--noncrossing",
+    metavar="NAME",
+    help="How several quantiles are kept in order. predictions: each plane is fitted by itself, "
+    "and predictions are sorted. planes: no plane crosses another within the bounds, which helps "
+    "where records are few. auto chooses from the number of records and epsilon.",
+)
+@option(
     "--smoothing",
     metavar="NUMBER",
     help="Bandwidth of a smoothed loss, in the units of the target; or auto, which is taken for "
     "more than five coefficients.",
 )
 @option("--mechanism", metavar="NAME", help="auto, kng, exponential or objective.")
-@option("--norm", metavar="NAME", help="auto or linf.")
-@SAMPLER
-@with_options(*PROMISE)
-def quantreg(quantile: tuple[str, ...], **options: Any) -> None:
+@_NORM
+@sampler("branch-and-bound", "perturbed")
+@BASE
+@with_options(*PROMISE, READING)
+def quantreg(**options: Any) -> None:
     """Release a private quantile regression.
 
-    DATA is a CSV file. Its first line names the columns and is public. Several quantiles share
-    epsilon equally.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
+    or - for CSV on standard input. Names of columns are public. Several quantiles share
+    epsilon, equally unless --weights says otherwise.
     """
-    _release("QuantileRegressor", options, quantile)
+    _release("QuantileRegressor", options)
+
+
+@click.command(
+    epilog="\b\nkng expectile survey.csv --target income --expectile 0.9 --bounds age=0:120 "
+    "--bounds income=0:200000 --epsilon 1"
+)
+@_shared
+@option(
+    "--expectile",
+    metavar="NUMBER",
+    help="Which expectile, strictly between 0 and 1. Least squares, 0.5, unless given.",
+)
+@option("--mechanism", metavar="NAME", help="auto or kng.")
+@_NORM
+@sampler("branch-and-bound")
+@BASE
+@with_options(*PROMISE, READING)
+def expectile(**options: Any) -> None:
+    """Release a private expectile regression of up to four coefficients.
+
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
+    or - for CSV on standard input. Names of columns are public. Squared residuals above the
+    plane count with the weight of the expectile, those below with one minus it.
+    """
+    _release("ExpectileRegressor", options)
 
 
 @click.command(
@@ -127,42 +176,61 @@ def quantreg(quantile: tuple[str, ...], **options: Any) -> None:
     "with any other label is absent. Required.",
 )
 @option("--mechanism", metavar="NAME", help="auto, objective, or kng for up to 4 coefficients.")
-@option("--norm", metavar="NAME", help="auto, linf, l2 or l1.")
-@SAMPLER
-@with_options(*PROMISE)
-def logistic(classes: str | None, **options: Any) -> None:
+@_NORM
+@sampler("perturbed", "branch-and-bound")
+@BASE
+@CENTRE
+@with_options(*PROMISE, READING)
+def logistic(**options: Any) -> None:
     """Release a private logistic regression.
 
-    DATA is a CSV file. Its first line names the columns and is public. Coefficients are effects on
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
+    or - for CSV on standard input. Names of columns are public. Coefficients are effects on
     the log-odds of the second of two classes, in sorted order; of three or more each is fitted
     against the rest with an equal part of epsilon. The target has classes and no bounds.
     """
-    _release("LogisticRegression", options, classes=classes)
+    _release("LogisticRegression", options)
 
 
-def _release(
-    estimator: str,
-    options: dict[str, Any],
-    quantile: tuple[str, ...] = (),
-    classes: str | None = None,
-) -> None:
+@click.command(
+    epilog="\b\nkng poisson survey.csv --target visits --bounds age=0:120 --bounds visits=0:50 "
+    "--epsilon 1"
+)
+@_shared
+@option("--mechanism", metavar="NAME", help="auto or objective.")
+@_NORM
+@sampler("perturbed", chains=())
+@CENTRE
+@with_options(*PROMISE, READING)
+def poisson(**options: Any) -> None:
+    """Release a private regression of counts, with a logarithmic link.
+
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
+    or - for CSV on standard input. Names of columns are public. Coefficients are effects on
+    the logarithm of the mean. The noise follows the upper bound of the target: cutting off a few
+    large counts costs less than noise for them.
+    """
+    _release("PoissonRegressor", options)
+
+
+def _release(estimator: str, options: dict[str, Any]) -> None:
     """Read the words and fit the estimator to columns of the file."""
     # Imported here: `kng --help` should not wait for NumPy and scikit-learn.
     import kng
-    from kng.cli.arguments import one_or_several, read_classes, read_options, read_regression
+    from kng.cli.arguments import read_classes, read_options, read_regression
     from kng.cli.receipt import hand_over
-    from kng.estimators.files import fit_file
+    from kng.cli.tables import read_table
 
     arguments = read_options(options)
     columns, covariates = read_regression(options)
-    if quantile:
-        arguments["quantile"] = one_or_several(quantile)
-    if estimator == "LogisticRegression":
-        arguments["classes"] = read_classes(classes, columns.pop("bounds_y"))
+    if "classes" in options:
+        arguments["classes"] = read_classes(options["classes"], columns.pop("bounds_y"))
     model = getattr(kng, estimator)(**arguments, **columns)
 
+    table = read_table(options)
+
     def compute() -> kng.Release:
-        fit_file(model, options["data"], covariates=covariates, target=options["target"])
+        model.fit(table, target=options["target"], features=list(covariates))
         release: kng.Release = model.release_
         return release
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kng.cli.options import DATA, EPSILON, PROMISE, SAMPLER, option, with_options
+from kng.cli.options import BASE, EPSILON, PROMISE, option, sampler, with_options
+from kng.cli.tables import DATA, READING
 
 if TYPE_CHECKING:
     import kng
@@ -36,7 +37,9 @@ _shared = with_options(
         help="What an empty or unreadable cell counts as; the middle of the bounds unless given.",
     ),
     option("--mechanism", metavar="NAME", help="auto, kng or exponential; mean: also k-norm."),
+    BASE,
     *PROMISE,
+    READING,
 )
 
 
@@ -44,11 +47,13 @@ _shared = with_options(
     epilog="\b\nkng mean survey.csv --bounds age=0:120 --bounds income=0:200000 --epsilon 1"
 )
 @_shared
-@click.option("--norm", metavar="NAME", help="With k-norm: auto, weighted-sup, l1, l2 or linf.")
+@option("--norm", metavar="NAME", help="With k-norm: auto, weighted-sup, l1, l2 or linf.")
+@sampler("noise", "order", "branch-and-bound")
 def mean(**options: Any) -> None:
     """Release a private mean of one or several columns.
 
-    DATA is a CSV file. Its first line names the columns and is public.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
+    or - for CSV on standard input. Names of columns are public.
     """
     _release("mean", options)
 
@@ -57,7 +62,8 @@ def mean(**options: Any) -> None:
     epilog="\b\nkng quantile survey.csv --column age --bounds 0:120 --q 0.1 --q 0.9 --epsilon 1"
 )
 @_shared
-@click.option(
+@sampler("together", "order", "branch-and-bound")
+@option(
     "--q",
     multiple=True,
     metavar="NUMBER",
@@ -66,7 +72,8 @@ def mean(**options: Any) -> None:
 def quantile(q: tuple[str, ...], **options: Any) -> None:
     """Release one or several private quantiles of a column.
 
-    DATA is a CSV file. Its first line names the columns and is public. Several quantiles are drawn
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
+    or - for CSV on standard input. Names of columns are public. Several quantiles are drawn
     together, for epsilon once, and come back in order.
     """
     _release("quantile", options, q=q)
@@ -76,10 +83,12 @@ def quantile(q: tuple[str, ...], **options: Any) -> None:
     epilog="\b\nkng median survey.csv --column age --bounds 0:120 --granularity 1 --epsilon 0.5"
 )
 @_shared
+@sampler("order", "branch-and-bound")
 def median(**options: Any) -> None:
     """Release a private median of a column.
 
-    DATA is a CSV file. Its first line names the columns and is public.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
+    or - for CSV on standard input. Names of columns are public.
     """
     _release("median", options)
 
@@ -88,8 +97,9 @@ def median(**options: Any) -> None:
     epilog="\b\nkng geomedian homes.csv --bounds x=0:50 --bounds y=0:50 --epsilon 1",
 )
 @_shared
-@SAMPLER
-@click.option(
+@option("--norm", metavar="NAME", help="auto, l2, l1 or linf.")
+@sampler("branch-and-bound")
+@option(
     "--scale",
     multiple=True,
     metavar="[COLUMN=]NUMBER",
@@ -99,7 +109,8 @@ def median(**options: Any) -> None:
 def geomedian(scale: tuple[str, ...], **options: Any) -> None:
     """Release a private geometric median of two to five columns.
 
-    DATA is a CSV file. Its first line names the columns and is public.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
+    or - for CSV on standard input. Names of columns are public.
     """
     _release("geometric_median", options, scale=scale)
 
@@ -115,6 +126,7 @@ def _release(
     import kng
     from kng.cli.arguments import read_options, read_quantiles, read_setting, read_statistic
     from kng.cli.receipt import hand_over
+    from kng.cli.tables import read_table
 
     arguments = {**read_options(options), **read_statistic(options)}
     if q is not None:
@@ -122,4 +134,5 @@ def _release(
     if scale:
         arguments["scale"] = read_setting("scale", scale)
     compute: Callable[..., kng.Release] = getattr(kng, statistic)
-    hand_over(lambda: compute(options["data"], **arguments), options, arguments.get("ledger"))
+    table = read_table(options)
+    hand_over(lambda: compute(table, **arguments), options, arguments.get("ledger"))

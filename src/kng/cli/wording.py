@@ -9,8 +9,9 @@ import re
 
 # Arguments that are options of the same name.
 _OPTIONS = (
-    *("coef_bound", "granularity", "mechanism", "n_max", "neighbours", "norm"),
-    *("records_per_person", "sampler", "scale", "threshold"),
+    *("base", "centre", "coef_bound", "expectile", "granularity", "mechanism", "n_max"),
+    *("neighbours", "noncrossing", "norm", "quantile", "records_per_person", "sampler", "scale"),
+    *("smoothing", "threshold", "weights"),
 )
 _NAMES = "|".join(_OPTIONS)
 # What stands in quotes is the caller's own: a column may be called n_max.
@@ -38,6 +39,9 @@ _PHRASES = (
     (r"\bkng\.(mean|median|quantile)\b", r"kng \1"),
     (r"\bHuberRegressor\b", "kng huber"),
     (r"\bLinearRegression\b", "kng linear"),
+    # Parts are objects of Python; what is left to do at a shell is said before them.
+    (r", or (give )?(domain=|a base such as )kng\.\w+\.\w+\([^()]*\)", ""),
+    (r", or a norm of kng\.norms(?=;)", ""),
     (_FREE + "bounds_X" + _END, "--bounds"),
     (_FREE + "bounds_y" + _END, "--bounds of the target"),
     (rf"{_FREE}({_NAMES})='?([\w./-]*\w)'?", lambda found: f"{_flag(found[1])} {found[2]}"),

@@ -48,6 +48,8 @@ class Cuboid:
     high: Vector
 
     def __post_init__(self) -> None:
+        if self.low is self.high:  # a point
+            return
         if len(self.low) != len(self.high) or any(a > b for a, b in self.sides()):
             raise SpecError("a cuboid needs two corners, the first nowhere above the last.")
 

@@ -24,7 +24,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
-from kng.core.bodies import Body
+from kng.core.bodies import Body, Cuboid
 from kng.core.curvature import Around
 from kng.core.design import Design
 from kng.core.parts import Base, Domain, Field, Loss, Norm, Point
@@ -198,6 +198,29 @@ class ReachingLoss(Loss, Protocol):
         ...
 
 
+class Factor(Protocol):
+    """Scores w z of a record: z in one box of rows, and w between ends on either side of 0."""
+
+    @property
+    def rows(self) -> Cuboid:
+        """Where z lies."""
+        ...
+
+    def bounds(self, low: Matrix, high: Matrix) -> tuple[Vector, Vector, Vector, Vector]:
+        """Return ends of w that no theta of each box passes, then ends that every one reaches."""
+        ...
+
+
+@runtime_checkable
+class FactoredLoss(Loss, Protocol):
+    """A loss whose scores are a number times a row, where theta decides how large the number is."""
+
+    @property
+    def factor(self) -> Factor | None:
+        """The number and the rows; None where the number is the same everywhere or has no end."""
+        ...
+
+
 @runtime_checkable
 class DirectedNorm(Norm, Protocol):
     """A norm that follows the changes along a few directions.
@@ -253,6 +276,16 @@ class DesignedLoss(SmoothLoss, Protocol):
 
     def rescaled(self, threshold: Fraction) -> DesignedLoss:
         """Return the loss with this threshold, in units of it."""
+        ...
+
+
+@runtime_checkable
+class ServedLoss(Loss, Protocol):
+    """A loss that says where it is drawn, for those who ask for it elsewhere."""
+
+    @property
+    def served(self) -> str:
+        """A sentence: what to use."""
         ...
 
 

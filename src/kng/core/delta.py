@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from kng.core.bodies import Body, Piece
+from kng.core.bodies import Body, Cuboid, Piece, product_set
 from kng.core.errors import IncompatibleParts
 from kng.core.parts import Array, Norm
 from kng.core.privacy import PrivacyUnit, ReplaceOne
@@ -46,6 +46,25 @@ def delta(norm: Norm, body: Body, unit: PrivacyUnit) -> Fraction:
     pieces = changes(body, unit)
     fitted = norm.at(pieces)
     return max(piece.largest(fitted) for piece in pieces)
+
+
+def product_deltas(norm: Norm, rows: Cuboid, unit: PrivacyUnit) -> tuple[Fraction, Fraction]:
+    """Return Delta of scores w z, z in one box, for w in [0, 1], and half of it for w in [-1, 1].
+
+    The norm is the same at every theta.
+    """
+    zero, one = Fraction(0), Fraction(1)
+    ends = ((zero, one), (-one, one))
+    single, double = (delta(norm, product_set(weights, rows), unit) for weights in ends)
+    return single, double / 2
+
+
+def product_delta(single: Array, double: Array, low: Array, high: Array) -> Array:
+    """Return Delta of scores w z for w between u <= 0 and v >= 0, for many u and v at once.
+
+    Delta = max( single max(-u, v),  double (v - u) );     docs/proofs/lemmas/delta.md, 6.
+    """
+    return np.maximum(single * np.maximum(-low, high), double * (high - low))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +139,14 @@ class Delta:
         """Return Delta if it is the same at every theta of a region, else None."""
         try:
             largest = self.over(region)
+            # A body that is the same for all theta may take long to measure.
+            same = self.least(region) is self.body(region)
+            least = largest if same else self.under(region)
         except IncompatibleParts:
             if region.bounded:  # a refusal that must not wait for a draw
                 raise
             return None
-        return largest if largest == self.under(region) else None
+        return largest if largest == least else None
 
     def under(self, region: Region) -> Fraction:
         """Return a number that Delta nowhere in a region falls below."""

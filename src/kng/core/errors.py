@@ -5,6 +5,7 @@ KngError
 ├── SpecTypeError      (TypeError)    an argument is of the wrong kind: epsilon=[1]
 ├── IncompatibleParts  (TypeError)    two parts do not fit; names both and what would
 ├── SchemaError        (ValueError)   a column is missing (public facts only)
+├── UnknownName        (KeyError)     a release has no number of that name
 ├── BudgetError                       the ledger refuses; carries requested and remaining
 ├── MissingExtra       (ImportError)  a library is not installed; names what to install
 ├── LedgerError                       the ledger file is not one, or was tampered with
@@ -38,6 +39,13 @@ class IncompatibleParts(KngError, TypeError):  # noqa: N818 - what it says, not 
 
 class SchemaError(KngError, ValueError):
     """The data do not have the column or the shape that was declared."""
+
+
+class UnknownName(KngError, KeyError):  # noqa: N818 - what it says, not what it is
+    """A release has no number of this name."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError would put it in quotes
 
 
 class MissingExtra(KngError, ImportError):  # noqa: N818 - what it says, not what it is

@@ -6,13 +6,16 @@ so no privacy rests on them, but that they hold.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kng.core.capabilities import ReachingLoss
-from kng.core.following import followed_bounds, reach_bounds, regions
+from kng.core.capabilities import FactoredLoss, ReachingLoss
+from kng.core.delta import product_delta, product_deltas
+from kng.core.following import ends_of, followed_bounds, reach_bounds, regions
 from kng.core.parts import Array, described
 from kng.core.shapes import facets_of
 
@@ -25,6 +28,8 @@ _OUTWARDS = 2.0**-48
 _ROUNDED = 2.0**-50
 # Exponents of a base measure up to this are told apart by 2**-8 or so.
 _STEEPEST = 2.0**40
+# Bounds on Delta over boxes, from their corners (first, last).
+DeltaBounds = Callable[[Array, Array], tuple[Array, Array]]
 _LEAST, _LARGEST = 2.0**-1000, float(np.finfo(np.float64).max)
 
 
@@ -79,22 +84,48 @@ def _rates(plan: DensityPlan, first: Array, last: Array) -> tuple[Array | float,
     if plan.steady is not None:
         slowest, fastest = _floats(plan.rate / plan.steady)
         return slowest * (1 - _OUTWARDS), fastest * (1 + _OUTWARDS)
-    loss, shape = plan.problem.loss, plan.problem.norm.shape
-    reach = loss.reach if isinstance(loss, ReachingLoss) and plan.weighs == "gradient" else None
-    facets = facets_of(shape, loss.dim)
-    if reach is not None and facets:
-        directions = np.array([[float(v) for v in row] for row in facets])
-        narrow, wide = reach_bounds(plan, reach, directions, first, last)
+    together = _together(plan)
+    if together is not None:
+        least, most = together(first, last)
         rate, _ = _floats(plan.rate)
         with np.errstate(all="ignore"):
-            slowest, fastest = rate / wide.max(axis=1), rate / narrow.max(axis=1)
-        return slowest * (1 - 2 * _OUTWARDS), fastest * (1 + 2 * _OUTWARDS)
+            return rate / most * (1 - 2 * _OUTWARDS), rate / least * (1 + 2 * _OUTWARDS)
     slow, fast = np.empty(len(first)), np.empty(len(first))
     for i, region in enumerate(regions(plan, first, last)):
-        least = plan.delta.under(region)
+        under = plan.delta.under(region)
         slow[i], _ = _floats(plan.rate / plan.delta.over(region))
-        fast[i] = _floats(plan.rate / least)[1] if least > 0 else np.inf
+        fast[i] = _floats(plan.rate / under)[1] if under > 0 else np.inf
     return slow * (1 - _OUTWARDS), fast * (1 + _OUTWARDS)
+
+
+@lru_cache(maxsize=16)
+def _together(plan: DensityPlan) -> DeltaBounds | None:
+    """Return bounds on Delta over many boxes at once; None if each is asked for by itself."""
+    loss, norm = plan.problem.loss, plan.problem.norm
+    if plan.weighs == "value":
+        return None
+    reach = loss.reach if isinstance(loss, ReachingLoss) else None
+    facets = facets_of(norm.shape, loss.dim)
+    if reach is not None and facets:
+        directions = np.array([[float(v) for v in row] for row in facets])
+
+        def along(first: Array, last: Array) -> tuple[Array, Array]:
+            narrow, wide = reach_bounds(plan, reach, directions, first, last)
+            return narrow.max(axis=1), wide.max(axis=1)
+
+        return along
+    factor = loss.factor if isinstance(loss, FactoredLoss) else None
+    if factor is None:
+        return None
+    sizes = product_deltas(norm, factor.rows, plan.problem.unit)
+    single, double = (np.asarray(size, dtype=np.float64) for size in sizes)
+
+    def weighed(first: Array, last: Array) -> tuple[Array, Array]:
+        low, high, common_low, common_high = factor.bounds(*ends_of(plan, first, last))
+        least = product_delta(single, double, common_low, common_high)
+        return least, product_delta(single, double, low, high)
+
+    return weighed
 
 
 def _floats(number: Fraction) -> tuple[float, float]:

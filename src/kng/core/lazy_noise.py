@@ -37,6 +37,17 @@ def noise_refusal(norm: Norm, dim: int) -> str | None:
     return None
 
 
+def noise_size(norm: Norm, dim: int) -> float:
+    """Return E ||u||_2^2 of noise with rate 1, for predictions.
+
+    In a sup norm it is (d+1) (d+2) / 3 times the sum of the squares of the half sides of its ball,
+    d if they are 1; other norms order choices alike.
+    """
+    axes = ([Fraction(i == j) for i in range(dim)] for j in range(dim))
+    sides = sum((1 / norm.value(axis) ** 2 for axis in axes), Fraction(0))
+    return float(sides * (dim + 1) * (dim + 2) / 3)
+
+
 class LazyNoise:
     """A vector u, enclosed by what is known of its uniform numbers."""
 

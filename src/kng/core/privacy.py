@@ -30,6 +30,7 @@ class Assumption(StrEnum):
     CONVERGED = "converged-chain"
     SEEDED = "seeded"
     CALLERS_PARTS = "callers-parts"
+    CLOSED_QUOTES = "closed-quotes"
 
     @property
     def meaning(self) -> str:
@@ -44,6 +45,7 @@ _MEANING = {
     Assumption.REAL_ARITHMETIC: "floating-point arithmetic behaves like real arithmetic",
     Assumption.CONVERGED: "the Markov chain has reached its target, which nothing certifies",
     Assumption.CALLERS_PARTS: "the caller's own loss, norm, domain or sampler keeps its promises",
+    Assumption.CLOSED_QUOTES: "every quote in the file is closed, so that no record holds others",
     Assumption.SEEDED: "nobody who can guess the seed of the random bits sees the answer",
 }
 

@@ -59,19 +59,25 @@ def _fact(release: Release, label: str, fact: Fact) -> tuple[str, str]:
     return label, ", ".join(f"{name} {value:.10g}" for name, value in release.also.items())
 
 
-def _shown(release: Release) -> str:
+def labels(release: Release) -> Sequence[str] | None:
+    """Return what the numbers of a value are called; None for one number, or without names."""
     kinds = ("quantiles", "coefficients", "coordinates")
     names = next((release.details[kind] for kind in kinds if release.details.get(kind)), None)
-    values = [f"{float(number):.10g}" for number in release.exact_value]
-    labels: Sequence[str] | None = release.bounds.columns
+    found: Sequence[str] | None = release.bounds.columns
     if names:
         # Quantiles are one text, and so were coefficients in receipts of the first versions.
-        labels = names.split(", ") if isinstance(names, str) else names
-    if release.scalar or labels is None or len(labels) != len(values):
+        found = names.split(", ") if isinstance(names, str) else names
+    if release.scalar or found is None or len(found) != len(release.exact_value):
+        return None
+    return found
+
+
+def _shown(release: Release) -> str:
+    values = [f"{float(number):.10g}" for number in release.exact_value]
+    names = labels(release)
+    if names is None:
         return ", ".join(values)
-    return ", ".join(
-        f"{_name(label)}: {value}" for label, value in zip(labels, values, strict=True)
-    )
+    return ", ".join(f"{_name(name)}: {value}" for name, value in zip(names, values, strict=True))
 
 
 def _bounds(release: Release) -> str:

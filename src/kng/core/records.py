@@ -14,8 +14,6 @@ State = TypeVar("State")
 Integers = NDArray[np.float64]
 # The same, in whatever type holds them.
 Rows = NDArray[Any]
-# A limit beyond any number of records.
-EVERY = 2**62
 
 
 class Kernel(Protocol[State]):
@@ -49,8 +47,8 @@ class Records(Protocol):
         """Run a kernel over all records."""
         ...
 
-    def collect(self, selection: Selection, limit: int) -> Rows:
-        """Bring home the selected rows, at most ``limit`` of them, in the order they stand in."""
+    def collect(self, selection: Selection) -> Rows:
+        """Bring home the selected rows, in an order that depends on them alone."""
         ...
 
 
@@ -67,4 +65,8 @@ class Source(Records, Protocol):
 
     def sums(self) -> tuple[int, tuple[int, ...]]:
         """Return the number of records and the exact sum of each column."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the table; nothing is asked of it after that."""
         ...

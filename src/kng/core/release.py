@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from importlib import import_module
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kng.core import receipt_json, receipt_text
 from kng.core.bounds import Bounds
-from kng.core.errors import SpecError
+from kng.core.errors import MissingExtra, SpecError, SpecTypeError, UnknownName
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.law import Law
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
@@ -20,7 +23,7 @@ from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 Fact = str | tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Release:
     """A private answer. Nothing in it depends on the data except its value.
 
@@ -73,6 +76,84 @@ class Release:
             return {}
         numbers = self.lattice.units(self.integers)[len(self.integers) - len(names) :]
         return {name: float(number) for name, number in zip(names, numbers, strict=True)}
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """What the numbers of the value are called: coefficients, quantiles or columns."""
+        labels = receipt_text.labels(self)
+        return None if labels is None else tuple(labels)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the numbers of the value by name; one number by the name of its statistic."""
+        numbers = [float(number) for number in self.exact_value]
+        if self.scalar:
+            return {self.statistic: numbers[0]}
+        names = self.names or tuple(str(at) for at in range(len(numbers)))
+        return dict(zip(names, numbers, strict=True))
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with a row for each number of the value."""
+        try:
+            # By name: core may not know pandas, and what is shown here has left it.
+            pandas = import_module("pandas")
+        except ImportError:
+            raise MissingExtra(
+                "to_frame needs pandas. Install it, as in pip install pandas, or use to_dict()."
+            ) from None
+        found = self.to_dict()
+        return pandas.DataFrame({"name": list(found), "value": list(found.values())})
+
+    def __getitem__(self, name: str | int) -> float:
+        """Return one number of the value, by its name or its position."""
+        if isinstance(name, str):
+            found = self.to_dict()
+            if name not in found:
+                raise UnknownName(
+                    f"this release has no number called {name!r}; it has "
+                    f"{', '.join(map(repr, found))}."
+                )
+            return found[name]
+        return float(self.exact_value[name])
+
+    def __float__(self) -> float:
+        return self._number
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        # The value is made anew at each call, so it is a copy already.
+        return np.asarray(self.value, dtype=dtype)
+
+    def __format__(self, style: str) -> str:
+        return format(self._number, style) if style else str(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with a release in every field, or one number with a number."""
+        if isinstance(other, Release):
+            return all(getattr(self, f.name) == getattr(other, f.name) for f in fields(self))
+        return self.scalar and isinstance(other, Real) and self._number == other
+
+    def __hash__(self) -> int:
+        return hash(self._number) if self.scalar else hash((self.statistic, self.integers))
+
+    def __lt__(self, other: Any) -> bool:
+        return self._number < _number(other)
+
+    def __le__(self, other: Any) -> bool:
+        return self._number <= _number(other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self._number > _number(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self._number >= _number(other)
+
+    @property
+    def _number(self) -> float:
+        if not self.scalar:
+            raise SpecTypeError(
+                f"this release has {len(self.exact_value)} numbers, and one is needed. Use "
+                "release.value, or one of them by name or position, as in release[0]."
+            )
+        return float(self.exact_value[0])
 
     @property
     def epsilon(self) -> float:
@@ -148,3 +229,14 @@ class Release:
 
     def _repr_html_(self) -> str:
         return receipt_text.html(self)
+
+
+def _number(value: Any) -> float:
+    """Return what a release of one number is compared with."""
+    if isinstance(value, Release):
+        return value._number
+    if isinstance(value, Real):
+        return float(value)
+    raise SpecTypeError(
+        f"a release is compared with a number or another release, not {type(value).__name__}."
+    )

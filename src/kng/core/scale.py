@@ -14,7 +14,7 @@ from fractions import Fraction
 from kng.core.encoding import Encoding
 
 # Four points an octave: 4, 5, 6 and 7 times a power of two. Neighbours differ by a quarter at most.
-_MANTISSAS = (4, 5, 6, 7)
+_FOUR = 4
 # Steps of y between its bounds where its scale is drawn, and the least radius in these steps:
 # 2**-20 of half the range. Bounds may be a hundred thousand times too wide before it is reached.
 SCALE_STEPS = 2**24
@@ -23,17 +23,21 @@ _LEAST = 8
 
 @dataclass(frozen=True, slots=True)
 class RadiusGrid:
-    """Radii that can be drawn, as whole steps of y: from 8 to the whole range, and none missing."""
+    """Radii that can be drawn, as whole steps of y: from 8 to the whole range, and none missing.
+
+    ``octave`` is how many lie between a number and twice that.
+    """
 
     last: int
+    octave: int = _FOUR
 
     @property
     def radii(self) -> tuple[int, ...]:
         """The radii in growing order; the last one is not below any distance."""
         found: list[int] = []
-        power = _LEAST // _MANTISSAS[0]
+        power = max(_LEAST // self.octave, 1)
         while not found or found[-1] < self.last:
-            found += [power * mantissa for mantissa in _MANTISSAS]
+            found += [power * mantissa for mantissa in range(self.octave, 2 * self.octave)]
             power *= 2
         return tuple(found)
 
@@ -51,6 +55,18 @@ class Scale:
     size: Fraction
     farthest: Fraction
     heaped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualScale:
+    """What residuals from a plane say, in units of y: where they lie, and how far they spread.
+
+    ``size`` is their standard deviation if they are normal.
+    """
+
+    plane: tuple[int, ...]
+    shift: Fraction
+    size: Fraction
 
 
 @dataclass(frozen=True, slots=True)

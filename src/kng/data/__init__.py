@@ -1,21 +1,33 @@
 """Where records live, and the one door through which they enter."""
 
-from kng.data.csv import CsvSource, header_of
-from kng.data.labels import Labels, open_labelled, open_labelled_columns
-from kng.data.memory import MemorySource, covariates_of
-from kng.data.source import file_of, open_columns, open_regression, open_response, open_source
+from kng.data.engine import Column, Engine, Kind
+from kng.data.labels import Labels
+from kng.data.memory import covariates_of
+from kng.data.opening import (
+    open_columns,
+    open_labelled,
+    open_labelled_columns,
+    open_regression,
+    open_response,
+    open_source,
+)
+from kng.data.registry import open_table
+from kng.data.source import TableSource
+from kng.data.table import Table
 
 __all__ = [
-    "CsvSource",
+    "Column",
+    "Engine",
+    "Kind",
     "Labels",
-    "MemorySource",
+    "Table",
+    "TableSource",
     "covariates_of",
-    "file_of",
-    "header_of",
     "open_columns",
     "open_labelled",
     "open_labelled_columns",
     "open_regression",
     "open_response",
     "open_source",
+    "open_table",
 ]

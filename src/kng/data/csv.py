@@ -1,121 +1,86 @@
-"""Records in a CSV file, read as a stream."""
+"""CSV files, read by compiled loops on raw bytes: a line is a record."""
 
 from __future__ import annotations
 
-import csv
-import sys
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock
+from typing import Any
 
-import numpy as np
+from kng.core.privacy import Assumption
+from kng.data.engine import Asked, Block, Blocks, Column, LocalEngine
+from kng.data.files import files_of
+from kng.data.stamp import ChangedFile
+from kng.data.table import Table
+from kng.data.text.csv_files import CsvFiles
+from kng.data.text.csv_format import CsvFormat
+from kng.data.text.notation import Notation
 
-from kng.core.encoding import BATCH_RECORDS, Encoding
-from kng.core.errors import SchemaError
-from kng.data.ingest import Floats, Ingest, number, numbers, prepare
-from kng.data.source import Batches, BatchSource
-
-_LONGEST_HEADER = 2**16
-# Held while the module's one limit on the length of a cell is lifted.
-_LIMIT = Lock()
+SUFFIXES = (".csv", ".tsv", ".txt")
+_FORM = ("separator", "encoding", "rows", "ending")
+_NOTATION = ("decimal", "thousands", "symbols")
 
 
-class CsvSource(BatchSource):
-    """One record a row, columns named by the first row.
+class CsvEngine(LocalEngine):
+    """Files of one format and one header; nothing declares what their cells are."""
 
-    ``columns`` are those of the encoding, in its order; its bounds may name them instead. Opening
-    reads the header only. Blank lines are not records; a row that ends early is missing what it
-    lacks; bytes that are not UTF-8 are not numbers. A quote that is not closed takes the rows after
-    it into its own record, which no epsilon covers (docs/threat-model.md, "Data sources").
-    """
+    def __init__(self, files: CsvFiles, room: int) -> None:
+        self.called, self.room = files.name, room
+        self._files, self._stamp = files, files.stamp()
 
-    def __init__(
-        self, path: str | Path, encoding: Encoding, columns: Sequence[str] | None = None
-    ) -> None:
-        self._path, self._encoding = Path(path), encoding
-        header = header_of(self._path)
-        names = encoding.bounds.columns if columns is None else tuple(columns)
-        if names is None:
-            if len(header) != len(encoding.step):
-                raise SchemaError(
-                    f"{self._path.name} has {len(header)} columns ({', '.join(header)}), the "
-                    f"bounds describe {len(encoding.step)}. Name the columns to use, as in "
-                    f"bounds={{{header[0]!r}: (0, 100)}}."
-                )
-            names = tuple(header)
-        absent = [name for name in names if name not in header]
-        if absent:
-            raise SchemaError(
-                f"{self._path.name} has no column named {absent[0]!r}; it has "
-                f"{', '.join(map(repr, header))}."
-            )
-        if any(header.count(name) > 1 for name in names):
-            raise SchemaError(
-                f"{self._path.name} has two columns of the same name; rename one of them."
-            )
-        self._positions = [header.index(name) for name in names]
-        prepare(encoding)
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What the caller has stated of the files."""
+        return self._files.assumptions
+
+    def columns(self) -> tuple[Column, ...]:
+        """Return the names in the first line."""
+        return tuple(Column(name) for name in self._files.columns())
+
+    def advice(self, wanted: Sequence[str]) -> str:
+        """Return a sentence about separators if the header looks like one of another kind."""
+        return self._files.advice(wanted)
+
+    def prepare(self, asked: Asked) -> None:
+        """Load the loops that read these columns."""
+        self._files.prepare(self._names(asked.numbers), self._names(asked.texts))
 
     def count(self) -> int:
-        """Return the number of records, by reading the file once."""
-        return sum(len(rows) for rows in self._parts())
+        """Return the number of records, by reading the files once."""
+        self._unchanged()
+        return self._files.count()
 
-    def batches(self) -> Batches:
-        """Yield the records as integers."""
-        ingest = Ingest(self._encoding)
-        for part in self._parts():
-            yield ingest(self._table(part, self._positions))
+    def blocks(self, asked: Asked) -> Blocks:
+        """Yield the records in order."""
+        self._unchanged()
+        wanted = self._names(asked.numbers), self._names(asked.texts)
+        for numbers, texts in self._files.blocks(*wanted):
+            yield Block([column.reshape(-1, 1) for column in numbers], texts)
+        self._unchanged()
 
-    @staticmethod
-    def _table(part: list[list[str]], positions: Sequence[int]) -> Floats:
-        """Return columns of some rows as numbers."""
-        return np.column_stack(
-            [numbers(row[at] if at < len(row) else None for row in part) for at in positions]
-        )
+    def _names(self, positions: tuple[int, ...]) -> list[str]:
+        names = self._files.columns()
+        return [names[at] for at in positions]
 
-    def _parts(self) -> Iterator[list[list[str]]]:
-        """Yield the rows in batches."""
-        with self._path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-            file.readline()
-            rows = (row for row in csv.reader(file) if row)
-            while part := _whole(rows):
-                yield part
+    def _unchanged(self) -> None:
+        if self._files.stamp() != self._stamp:
+            raise ChangedFile("A file changed while it was read. Copy it, then read the copy.")
 
 
-def _whole(rows: Iterator[list[str]]) -> list[list[str]]:
-    """Take one batch of rows, however long their cells are.
+def open_table(table: Table) -> CsvEngine:
+    """Open CSV files of one header; reads their first lines."""
+    table.refuse("CSV files", takes=(*_FORM, *_NOTATION))
+    form, notation = _stated(table, _FORM), _stated(table, _NOTATION)
+    if isinstance(table.symbols, str):
+        notation["symbols"] = tuple(table.symbols)
+    if table.separator is None and str(table.source).lower().endswith(".tsv"):
+        form["separator"] = "\t"
+    source: Any = table.source
+    if source != "-":
+        source = [Path(file) for file in files_of(source, SUFFIXES)]
+    files = CsvFiles(source, CsvFormat(**form, numbers=Notation(**notation)))
+    return CsvEngine(files, table.resources.kept)
 
-    The default limit on a cell's length raises on content. There is one for all readers of the
-    process, so it is put back before anyone else reads.
-    """
-    with _LIMIT:
-        former = csv.field_size_limit(sys.maxsize)
-        try:
-            return list(islice(rows, BATCH_RECORDS))
-        finally:
-            csv.field_size_limit(former)
 
-
-def header_of(path: Path) -> list[str]:
-    """Read the column names: the first line of the file, and never more than that.
-
-    A first line that holds a number, or a quote that is not closed, is not a header. It is then
-    not repeated in the message, because it may be a record.
-    """
-    try:
-        with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-            line = file.readline(_LONGEST_HEADER)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a path"
-        raise SchemaError(f"cannot read {str(path)!r}: {reason}. Check the path.") from None
-    try:
-        names = [name.strip() for name in next(csv.reader([line], strict=True), [])]
-    except csv.Error:
-        names = []
-    if not any(names) or any(np.isfinite(number(name)) for name in names):
-        raise SchemaError(
-            f"the first line of {path.name} does not name columns. Put the column names there, "
-            "separated by commas."
-        )
-    return names
+def _stated(table: Table, names: Sequence[str]) -> dict[str, Any]:
+    found = {name: getattr(table, name) for name in names}
+    return {name: value for name, value in found.items() if value is not None}

@@ -106,8 +106,8 @@ def inverses(step: Floats) -> Floats:
 def number(cell: Any) -> float:
     """Read one cell, whatever it is; what is not a number is missing.
 
-    Only types whose conversion is silent are converted: a warning that one record provokes
-    would be an output.
+    Text is read by the grammar of `kng.data.text.text_numbers`. Only types whose conversion is
+    silent are converted: a warning that one record provokes would be an output.
     """
     if type(cell) is float:
         return cell
@@ -116,6 +116,8 @@ def number(cell: Any) -> float:
         cell = cell[0] if alone else None  # one level: a list may hold itself
     if not isinstance(cell, Real | Decimal | str | bytes | np.bool_):
         return np.nan
+    if isinstance(cell, str) and not cell.isascii():
+        return np.nan  # digits and spaces of other scripts, as in files
     try:
         return float(cell)
     except OverflowError:

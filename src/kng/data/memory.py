@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kng.core.encoding import BATCH_RECORDS, Encoding
+from kng.core.encoding import BATCH_RECORDS
 from kng.core.errors import SchemaError
-from kng.core.parts import Point
-from kng.data.ingest import Floats, Ingest, numbers, prepare, rows_of
-from kng.data.source import Batches, BatchSource
-from kng.data.sums import MANY, ColumnSum
+from kng.data.engine import Asked, Block, Blocks, Column, Floats, Kind, LocalEngine, Result
+from kng.data.ingest import numbers, rows_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # What turns a kind of column into numbers, by NumPy's letter for it.
 _CONVERSIONS = {
@@ -23,74 +26,86 @@ _CONVERSIONS = {
     "m": "column / np.timedelta64(1, 'D')",
     "V": "column['name'] for one field of a structured array",
 }
+_KINDS = {
+    **dict.fromkeys("fiu", Kind.NUMBER),
+    **dict.fromkeys("UST", Kind.TEXT),
+    "b": Kind.BOOLEAN,
+}
 
 
-class MemorySource(BatchSource):
-    """Records held by the caller, read in batches and never copied whole.
+class MemoryEngine(LocalEngine):
+    """Records held by the caller, read in blocks and never copied whole.
 
     ``parts`` are columns, or tables of rows, that stand side by side. What is checked here is
     their shape; no record is looked at.
     """
 
-    def __init__(self, parts: list[Part], encoding: Encoding) -> None:
-        self._parts, self._encoding = parts, encoding
-        self._column_sum: ColumnSum | None = None
-        prepare(encoding)
+    called = "the data"
+    room = 0  # they are in memory as they are
 
-    @classmethod
-    def of(cls, data: Any, encoding: Encoding) -> MemorySource:
-        """Open an array, list, series, data frame or mapping of columns."""
-        return cls(_layout(data, encoding.bounds.columns, len(encoding.step)), encoding)
+    def __init__(self, parts: Sequence[Part], names: Sequence[str] | None = None) -> None:
+        self._parts = parts
+        widths = [part.width for part in parts]
+        self._at = [(i, j) for i, width in enumerate(widths) for j in range(width)]
+        self._names = [None] * len(self._at) if names is None else list(names)
 
-    @classmethod
-    def regression(cls, X: Any, y: Any, encoding: Encoding) -> Self:
-        """Open covariates and a response that stand side by side."""
-        covariates = _layout(X, encoding.bounds.columns, len(encoding.step) - 1)
-        response = _layout(y, None, 1)
-        if len(covariates[0].cells) != len(response[0].cells):
-            raise SchemaError("X and y differ in their number of records.")
-        return cls([*covariates, *response], encoding)
+    def columns(self) -> tuple[Column, ...]:
+        """Return names and kinds; an array of objects declares none."""
+        kinds = [self._parts[i].kind for i, _ in self._at]
+        return tuple(Column(*pair) for pair in zip(self._names, kinds, strict=True))
 
     def count(self) -> int:
         """Return the number of records."""
         return len(self._parts[0].cells)
 
-    def batches(self) -> Batches:
-        """Yield the records as integers."""
-        return self._stream(0, self.count())
+    def blocks(self, asked: Asked) -> Blocks:
+        """Yield the records in order."""
+        return self._stream(asked, 0, self.count())
 
-    def prepare_sums(self, records: int) -> None:
-        """Load a compiled sum for many numbers in one array."""
-        if len(self._encoding.step) == 1 and records >= MANY and self._parts[0].numeric:
-            self._column_sum = ColumnSum(self._encoding, self._parts[0].cells.dtype)
-
-    def sums(self) -> tuple[int, Point]:
-        """Return the number of records and the exact sum of each column."""
-        if self._column_sum is None:
-            return super().sums()
-        return self.count(), (self._column_sum(self._parts[0].cells),)
-
-    def streams(self) -> Sequence[Batches]:
-        """Return two halves of a large table, whose loops are compiled and free of the lock.
+    def run(self, asked: Asked, task: Callable[[Blocks], Result]) -> Iterable[Result]:
+        """Run over two halves of a large table, whose loops are compiled and free of the lock.
 
         One column stays in one piece: NumPy's steps hand the lock back and forth too often.
         """
-        n = self.count()
-        if len(self._encoding.step) == 1 or n < BATCH_RECORDS:
-            return (self.batches(),)
-        return self._stream(0, n // 2), self._stream(n // 2, n)
+        n, wide = self.count(), len(asked.numbers) + len(asked.texts)
+        if wide == 1 or n < BATCH_RECORDS:
+            return [task(self.blocks(asked))]
+        halves = self._stream(asked, 0, n // 2), self._stream(asked, n // 2, n)
+        with ThreadPoolExecutor(len(halves)) as threads:
+            futures = [threads.submit(task, half) for half in halves]
+        return [future.result() for future in futures]
 
-    def _stream(self, first: int, end: int) -> Batches:
-        ingest = Ingest(self._encoding)
-        # The wider the table the fewer its rows: about a megabyte, which stays in the cache.
-        size = max(1, BATCH_RECORDS // len(self._encoding.step))
+    def whole(self, position: int) -> NDArray[Any] | None:
+        """Return a column of numbers as one array, where it is one."""
+        i, j = self._at[position]
+        part = self._parts[i]
+        if not part.numeric:
+            return None
+        found: NDArray[Any] = part.cells if part.width == 1 else part.cells[:, j]
+        return found
+
+    def _stream(self, asked: Asked, first: int, end: int) -> Iterator[Block]:
+        size = max(1, BATCH_RECORDS // max(1, len(asked.numbers)))
+        wanted, texts = self._wanted(asked.numbers), [self._at[k] for k in asked.texts]
         for at in range(first, end, size):
             rows = slice(at, min(at + size, end))
-            yield ingest(*self._blocks(rows))
+            yield Block(
+                [part.block(rows) if j is None else part.column(rows, j) for part, j in wanted],
+                [self._parts[i].text(rows, j) for i, j in texts],
+            )
 
-    def _blocks(self, rows: slice) -> list[Floats]:
-        """Return some rows, column by column or table by table."""
-        return [part.block(rows) for part in self._parts]
+    def _wanted(self, positions: Sequence[int]) -> list[tuple[Part, int | None]]:
+        """Return parts, whole where all of their columns are wanted in order."""
+        wanted: list[tuple[Part, int | None]] = []
+        at = 0
+        while at < len(positions):
+            i, j = self._at[positions[at]]
+            part = self._parts[i]
+            run = [self._at[k] for k in positions[at : at + part.width]]
+            whole = run == [(i, k) for k in range(part.width)]
+            wanted.append((part, None if whole else j))
+            at += part.width if whole else 1
+        return wanted
 
 
 def covariates_of(data: Any, width: int) -> Floats:
@@ -98,7 +113,7 @@ def covariates_of(data: Any, width: int) -> Floats:
 
     For predictions, which nothing is charged for: the result stays with whoever holds the data.
     """
-    parts = _layout(data, None, width)
+    parts = layout(data, width)
     rows = slice(0, len(parts[0].cells))
     first, *rest = (part.block(rows) for part in parts)
     # Column after column, as a data frame holds them.
@@ -117,6 +132,12 @@ class Part:
         """Whether the cells are an array of numbers."""
         return isinstance(self.cells, np.ndarray) and self.cells.dtype.kind in "fiub"
 
+    @property
+    def kind(self) -> Kind:
+        """What the array declares its cells to be."""
+        dtype = getattr(self.cells, "dtype", None)
+        return _KINDS.get(getattr(dtype, "kind", "O"), Kind.CELLS)
+
     def block(self, rows: slice) -> Floats:
         """Return some rows as a table of float64."""
         cells = self.cells[rows]
@@ -125,22 +146,65 @@ class Part:
             return column.reshape(-1, 1)
         return cells.astype(np.float64, copy=False) if self.numeric else rows_of(cells, self.width)
 
+    def column(self, rows: slice, j: int) -> Floats:
+        """Return some rows of one column."""
+        if self.width == 1 or not self.numeric:
+            return self.block(rows)[:, j : j + 1]
+        return np.asarray(self.cells[rows, j : j + 1].astype(np.float64, copy=False))
 
-def _layout(data: Any, names: tuple[str, ...] | None, width: int) -> list[Part]:
-    """Return the data as columns, or as one table of rows."""
-    # Asked of the type: a series answers for the labels of its records as well.
-    if isinstance(data, Mapping) or hasattr(type(data), "columns"):
-        if not hasattr(type(data), "__len__"):
-            raise SchemaError(
-                f"data must be a table in memory, got {type(data).__name__}. Collect it first."
-            )
-        return [_part(column, 1) for column in _named(data, names, width)]
-    if names is not None:
+    def text(self, rows: slice, j: int) -> pa.BinaryArray:
+        """Return some rows of one column as text; what is no text is null."""
+        import pyarrow as pa
+
+        cells = self.cells[rows]
+        if self.width > 1:
+            cells = [
+                row[j] if np.ndim(row) == 1 and len(row) == self.width else None for row in cells
+            ]
+        return pa.array([_bytes(cell) for cell in cells], pa.binary())
+
+
+def _bytes(cell: Any) -> bytes | None:
+    """Return a cell that is text as bytes, without spaces around it; None for any other."""
+    if isinstance(cell, bytes):
+        return cell.strip()
+    return str(cell).strip().encode("utf-8", "replace") if isinstance(cell, str) else None
+
+
+def layout(data: Any, width: int) -> list[Part]:
+    """Return the columns of a frame, or one table of rows, by their shapes alone."""
+    if not is_named(data):
+        return [_part(data, width)]
+    names = list(data) if isinstance(data, Mapping) else frame_names(data)
+    if len(names) != width:
         raise SchemaError(
-            f"bounds name columns ({', '.join(names)}), but the data have no column names. "
-            "Give a data frame, or bounds as a pair."
+            f"the data have {len(names)} columns, the bounds describe {width}. "
+            "Give bounds as {column: (low, high)} to choose columns."
         )
-    return [_part(data, width)]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise SchemaError(f"two columns are named {str(twice[0])!r}; rename one of them.")
+    return [column_part(data[name]) for name in names]
+
+
+def is_named(data: Any) -> bool:
+    """Tell a table with named columns; asked of the type, because a series answers for records."""
+    return isinstance(data, Mapping) or hasattr(type(data), "columns")
+
+
+def frame_names(data: Any) -> list[Any]:
+    """Return the names of a data frame's columns, whatever they are."""
+    if not hasattr(type(data), "__len__"):
+        raise SchemaError(
+            f"data must be a table in memory, got {type(data).__name__}. Collect it first."
+        )
+    # Arrow's tables call their arrays columns.
+    return list(data.column_names if hasattr(type(data), "column_names") else data.columns)
+
+
+def column_part(column: Any) -> Part:
+    """Return one column."""
+    return _part(column, 1)
 
 
 def _part(data: Any, width: int) -> Part:
@@ -155,39 +219,6 @@ def _part(data: Any, width: int) -> Part:
             f"data must be an array, a list, a series or a data frame, got {type(data).__name__}."
         )
     return Part(data, width)
-
-
-def _named(data: Any, names: tuple[str, ...] | None, width: int) -> list[Any]:
-    if isinstance(data, Mapping):
-        available = list(data)
-    else:
-        arrow = hasattr(type(data), "column_names")
-        available = list(data.column_names if arrow else data.columns)
-    if names is None:
-        if len(available) != width:
-            raise SchemaError(
-                f"the data have {len(available)} columns, the bounds describe {width}. "
-                "Give bounds as {column: (low, high)} to choose columns."
-            )
-        wanted = available
-    else:
-        known = {str(name): name for name in available}
-        absent = [name for name in names if name not in known]
-        if absent:
-            raise SchemaError(
-                f"no column named {absent[0]!r}; the data have "
-                f"{', '.join(repr(str(name)) for name in available)}."
-            )
-        wanted = [known[name] for name in names]
-    twice = [name for name in wanted if available.count(name) > 1]
-    if twice:
-        raise SchemaError(f"two columns are named {str(twice[0])!r}; rename one of them.")
-    columns = [data[name] for name in wanted]
-    if any(not hasattr(column, "__len__") for column in columns):
-        raise SchemaError("a column must be an array, a list or a series.")
-    if len({len(column) for column in columns}) > 1:
-        raise SchemaError("the columns differ in length; give columns of one table.")
-    return columns
 
 
 def _array(data: np.ndarray[Any, Any], width: int) -> Part:

@@ -134,10 +134,14 @@ def walls_on(rows: Sequence[Theta], limits: Theta, grid: Grid) -> list[Wall]:
     """
     found = []
     for row, limit in zip(rows, limits, strict=True):
-        steep = [a * h for a, h in zip(row, grid.step, strict=True)]
-        room = limit - sum((a * o for a, o in zip(row, grid.origin, strict=True)), Fraction(0))
+        at = [j for j, a in enumerate(row) if a.numerator]  # most of a long row may be 0
+        steep = [row[j] * grid.step[j] for j in at]
+        room = limit - sum((row[j] * grid.origin[j] for j in at), Fraction(0))
         unit = common_measure(steep)
-        found.append((tuple(int(v / unit) for v in steep), floor(room / unit)))
+        whole = [0] * len(row)
+        for j, v in zip(at, steep, strict=True):
+            whole[j] = int(v / unit)
+        found.append((tuple(whole), floor(room / unit)))
     return found
 
 

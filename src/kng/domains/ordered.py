@@ -116,9 +116,9 @@ class Ordered:
                 f"{self!r} holds no points of the lattice in order, whose steps are "
                 f"{', '.join(map(show, grid.step))}. Use wider bounds or a smaller step."
             )
+        none, falls = (Fraction(0),), (Fraction(1), Fraction(-1))
         rows: list[Theta] = [
-            tuple(Fraction((k == j) - (k == j + 1)) for k in range(self.dim))
-            for j in range(self.dim - 1)
+            none * j + falls + none * (self.dim - 2 - j) for j in range(self.dim - 1)
         ]
         return cut(box, walls_on(rows, (Fraction(0),) * len(rows), grid), home)
 

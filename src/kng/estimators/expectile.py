@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
@@ -17,8 +16,8 @@ from kng.estimators.fit import Fit
 from kng.estimators.part_options import norm_for
 from kng.estimators.planned import planned
 from kng.estimators.public_facts import Columns, Opening, on_effects, response_range
-from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import Request
+from kng.estimators.responses import PrivateRegressor
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import LEAST_BOUND, MOST, linear_design
 from kng.losses.pointwise.expectile import Expectile
@@ -131,21 +130,6 @@ class ExpectileRegressor(PrivateRegressor):
         self.records_per_person = records_per_person
         self.ledger = ledger
         self.random_state = random_state
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Spend epsilon and fit the coefficients.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-        y : array-like of shape (n,)
-
-        Returns
-        -------
-        ExpectileRegressor
-            This estimator.
-        """
-        return self._fit(partial(self._in_memory, X, y))
 
     def _tau(self) -> Fraction:
         tau = exact(self.expectile, "expectile")

@@ -13,7 +13,7 @@ from kng.core.parts import Domain
 from kng.core.problem import Problem
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
-from kng.data import file_of, header_of, open_source
+from kng.data import open_source, open_table
 from kng.domains import Box
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.planned import planned
@@ -146,9 +146,7 @@ def _each_column(box: Bounds, data: Any) -> Bounds:
         box = Bounds(box.low * shape[1], box.high * shape[1])
     if len(box) < 2:
         # Data that are not there are what the caller should hear of first.
-        path = file_of(data)
-        if path is not None:
-            header_of(path)
+        open_table(data)
         raise SpecError(
             "a geometric median is of two columns or more, the bounds describe one. Give bounds "
             "as {column: (low, high)} or one array per end; for one column use kng.median."

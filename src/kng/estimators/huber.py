@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,8 +32,8 @@ from kng.estimators.public_facts import (
     response_bounds,
     response_range,
 )
-from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import Request, Way, details
+from kng.estimators.responses import PrivateRegressor
 from kng.estimators.scale_stages import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import (
@@ -205,21 +204,6 @@ class HuberRegressor(PrivateRegressor):
         self.records_per_person = records_per_person
         self.ledger = ledger
         self.random_state = random_state
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Spend epsilon and fit the coefficients.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-        y : array-like of shape (n,)
-
-        Returns
-        -------
-        HuberRegressor
-            This estimator.
-        """
-        return self._fit(partial(self._in_memory, X, y))
 
     def _refit(self, look: Look) -> None:
         if self._way.name in ("kng", "exponential"):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from kng.bases import Uniform
 from kng.core.design import Design, design_of
@@ -25,8 +24,8 @@ from kng.estimators.public_facts import (
     on_effects,
     response_range,
 )
-from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import Request
+from kng.estimators.responses import PrivateRegressor
 from kng.estimators.scale_stages import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import encoded, linear_design
@@ -170,21 +169,6 @@ class LinearRegression(PrivateRegressor):
         self.records_per_person = records_per_person
         self.ledger = ledger
         self.random_state = random_state
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Spend epsilon and fit the coefficients.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-        y : array-like of shape (n,)
-
-        Returns
-        -------
-        LinearRegression
-            This estimator.
-        """
-        return self._fit(partial(self._in_memory, X, y))
 
     @property
     def _clips(self) -> bool:

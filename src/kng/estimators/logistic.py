@@ -6,52 +6,28 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
-from kng.bases import Uniform
 from kng.core.design import Design, design_of
-from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import positive, show
 from kng.core.lattice import Lattice
 from kng.core.parts import Domain, Point
-from kng.core.perturbed import PerturbedPlan
-from kng.core.plan import DensityPlan
-from kng.core.privacy import PrivacyUnit
-from kng.core.problem import Problem
 from kng.core.release import Fact
 from kng.corridor import Answer, Stage, release
-from kng.data import open_labelled, open_labelled_columns
-from kng.domains import Box, Whole
+from kng.data import Engine, open_labelled, open_labelled_columns
 from kng.estimators.array_shapes import covariates_in, response_in
+from kng.estimators.class_plans import REACH, ClassPlans, effects_box
 from kng.estimators.declared_classes import declared, labels_of
-from kng.estimators.part_options import norm_for
-from kng.estimators.planned import planned
-from kng.estimators.public_facts import (
-    Columns,
-    Kind,
-    Look,
-    Openings,
-    centre_of,
-    on_effects,
-    resolved,
-)
+from kng.estimators.public_facts import Columns, Look, Openings, resolved
 from kng.estimators.regression import PrivateModel
 from kng.estimators.request import Request, details
-from kng.losses.linear import Linear
-from kng.losses.linear_encoding import LEAST_BOUND, MOST, linear_design
+from kng.losses.linear_encoding import linear_design
 from kng.losses.pointwise.odds import Odds
-from kng.mechanisms import KNG, ObjectivePerturbation
-
-# Log-odds that an effect may be worth where KNG draws it from a box, unless coef_bound says.
-_REACH = Fraction(16)
-# Coefficients that are drawn in seconds.
-_DRAWN = 4
-_EVERYTHING = Whole(base=Uniform())
 
 
 class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
@@ -62,8 +38,9 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
 
     By default noise is added to the gradient of the loss, and the perturbed loss is minimised to
     the last digit that is released (objective perturbation): any number of covariates, and an exact
-    draw. Its predicted error is below that of KNG for every epsilon and every number of
-    coefficients, so "auto" takes it (docs/logistic.md).
+    draw. With up to three coefficients "auto" compares it with KNG by what public facts predict,
+    and takes KNG where records are many and epsilon is small: there the ridge would draw strong
+    effects to 0 by more than KNG's noise moves them (docs/logistic.md).
 
     Parameters
     ----------
@@ -88,8 +65,8 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
     fit_intercept : bool
         Without it the log-odds are 0 where the covariates are.
     mechanism : {"auto", "objective", "kng"} or a mechanism
-        "auto" is objective perturbation. "kng" weighs up to four coefficients by the gradient and
-        draws them exactly.
+        "auto" takes the smaller predicted error; a sampler of densities by name asks for "kng",
+        which weighs coefficients by the gradient and draws up to four of them exactly.
     norm : {"auto", "linf", "l2", "l1"} or a norm of `kng.norms`
         "auto" is the sup norm.
     sampler : {"auto", "perturbed", "branch-and-bound", "hit-and-run"}
@@ -173,22 +150,6 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         self.ledger = ledger
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Spend epsilon and fit the coefficients.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-        y : array-like of shape (n,)
-            Labels.
-
-        Returns
-        -------
-        LogisticRegression
-            This estimator.
-        """
-        return self._fit(partial(self._in_memory, X, y))
-
     def _refit(self, look: Look) -> None:
         ask, classes = self._request(), declared(self.classes)
         columns, openings = look()
@@ -199,7 +160,9 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         unit = replace(ask.unit(source), presence="optional")
         # Of two classes one coefficient vector says everything.
         fitted = [1] if len(classes) == 2 else list(range(len(classes)))
-        plans = self._plans(design, unit, ask, fitted, len(classes))
+        bound = None if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
+        asked = ClassPlans(self._way, design, unit, bound, fitted, len(classes), self._box)
+        plans = asked.plans(ask.epsilon)
         each = plans[0].lattice
         times = len(fitted)
 
@@ -233,53 +196,12 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         records = replace(found.records, missing=(*found.records.missing[:-1], classes))
         return design_of(records, found.intercept, found.scale, found.origin)
 
-    def _plans(
-        self, design: Design, unit: PrivacyUnit, ask: Request, fitted: Sequence[int], classes: int
-    ) -> list[DensityPlan | PerturbedPlan]:
-        """Plan one draw for each class that is fitted, with an equal share of epsilon."""
-        way, share = self._way, ask.epsilon / len(fitted)
-        if len(fitted) > 1 and way.centre is not None:
-            raise SpecError(
-                "centre is for two classes; with more each has coefficients of its own."
-            )
-        kind: Kind = "gradient" if way.name == "kng" else "smooth"
-        weigh: Any = KNG()
-        if kind == "gradient":
-            way.refuse_centre()
-            domain = self._box(design)
-        else:
-            way.refuse_base()
-            bound = None if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
-            resolved(ask.epsilon, bound, design)
-            domain = self._ball(bound) or _EVERYTHING
-            weigh = ObjectivePerturbation(way.share, centre_of(way.centre, design))
-        plans: list[DensityPlan | PerturbedPlan] = []
-        for position in fitted:
-            linear = Linear(Odds(position, classes), intercept=design.intercept)
-            loss, known, answers = on_effects(linear, design, domain, kind)
-            norm = norm_for(way.norm, loss, unit, bounded=True)
-            problem = Problem(loss, norm, known, design.records, answers, unit)
-            plans.append(planned(weigh, problem, share, way.sampler))
-        return plans
-
-    def _box(self, design: Design) -> Domain:
+    def _box(self) -> Domain:
         """Return where KNG looks for effects."""
-        way = self._way
-        if design.dim > _DRAWN and way.sampler != "hit-and-run":
-            raise IncompatibleParts(
-                f"mechanism='kng' draws up to {_DRAWN} coefficients exactly, the intercept among "
-                f"them; these are {design.dim}. Use mechanism='objective', or name the Markov "
-                "chain sampler='hit-and-run'."
-            )
-        if way.domain is not None:
-            return way.domain
-        bound = _REACH if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
-        if not LEAST_BOUND <= bound <= MOST:
-            raise SpecError(
-                f"mechanism='kng' needs a bound on log-odds of 1/256 to {MOST}, got {show(bound)}. "
-                "Give another coef_bound; 16 is the default."
-            )
-        return self._based(Box(-bound, bound), Fraction(1))
+        if self._way.domain is not None:
+            return self._way.domain
+        bound = REACH if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
+        return self._based(effects_box(bound), Fraction(1))
 
     def _in_memory(self, X: Any, y: Any) -> tuple[Columns, Openings]:
         """Look at shapes and names only; labels are read as classes."""
@@ -289,10 +211,10 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         opening = partial(open_labelled, table, response_in(y), labels)
         return columns, Openings(opening, opening)
 
-    def _of_file(self, path: Any, names: Sequence[str]) -> Openings:
-        """Open columns of a file, the last of them the label."""
+    def _of_columns(self, engine: Engine, names: Sequence[str]) -> Openings:
+        """Open columns of a table, the last of them the label."""
         labels = labels_of(declared(self.classes))
-        opening = partial(open_labelled_columns, path, names, labels)
+        opening = partial(open_labelled_columns, engine, names, labels)
         return Openings(opening, opening)
 
     def _described(

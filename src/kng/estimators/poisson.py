@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,8 @@ from kng.estimators.fit import Fit
 from kng.estimators.part_options import norm_for
 from kng.estimators.planned import planned
 from kng.estimators.public_facts import Columns, Opening, centre_of, on_effects, response_range
-from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import Request
+from kng.estimators.responses import PrivateRegressor
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import linear_design
 from kng.losses.pointwise.counts import Counts
@@ -127,22 +126,6 @@ class PoissonRegressor(PrivateRegressor):
         self.records_per_person = records_per_person
         self.ledger = ledger
         self.random_state = random_state
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Spend epsilon and fit the coefficients.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-        y : array-like of shape (n,)
-            Counts.
-
-        Returns
-        -------
-        PoissonRegressor
-            This estimator.
-        """
-        return self._fit(partial(self._in_memory, X, y))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return means, at most the upper end of bounds_y; NaN where a cell is missing.

@@ -18,6 +18,7 @@ from kng.core.exact import exact, show
 from kng.core.lattice import Lattice
 from kng.core.parts import Domain, Norm, described
 from kng.core.records import Source
+from kng.data import Engine
 from kng.estimators.based import on_design
 from kng.estimators.request import named_norm
 from kng.losses.linear import Linear
@@ -76,6 +77,29 @@ class Columns:
         return name
 
 
+def table_columns(engine: Engine, target: Any, features: Any, bounds_x: Any) -> tuple[str, ...]:
+    """Return the names of the covariates: as stated, those with bounds, or all but the target."""
+    if not isinstance(target, str):
+        raise SpecError(
+            f"target must be the name of the column to predict, got {target!r}; as in "
+            "fit(table, target='income')."
+        )
+    if isinstance(features, str):
+        raise SpecError(f"features must be a list of names, as in features=[{features!r}].")
+    if features is None:
+        known = bounds_x if isinstance(bounds_x, Mapping) else [c.name for c in engine.columns()]
+        features = [name for name in known if str(name) != target]
+    names = tuple(str(name) for name in features)
+    if not names:
+        raise SpecError("features are missing; name the columns to predict from.")
+    if target in names:
+        raise SpecError(f"{target!r} is the target and cannot be a feature too; leave it out.")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise SpecError(f"features name {twice[0]!r} twice; name it once.")
+    return names
+
+
 def declared_width(bounds_x: Any) -> int | None:
     """Return the number of covariates that bounds_X states, if it does."""
     if bounds_x is None:
@@ -114,13 +138,13 @@ def ordered(bounds: Bounds, names: tuple[str, ...] | None) -> Bounds:
             "bounds_X name columns, but X has no column names. Give a data frame, or bounds as "
             "one array per end."
         )
-    unknown = [repr(name) for name in bounds.columns if name not in names]
     unbounded = [repr(name) for name in names if name not in bounds.columns]
-    faults = [f"has {', '.join(unknown)}, not in X"] if unknown else []
-    faults += [f"has nothing for {', '.join(unbounded)}"] if unbounded else []
-    if faults:
+    if unbounded:
+        unknown = [repr(name) for name in bounds.columns if name not in names]
+        other = f"; it has {', '.join(unknown)}, not in X" if unknown else ""
         raise SpecError(
-            f"bounds_X {' and '.join(faults)}. Give bounds for each column of X and for no other."
+            f"bounds_X has nothing for {', '.join(unbounded)}{other}. Give bounds for each column "
+            "of X."
         )
     at = [bounds.columns.index(name) for name in names]
     return Bounds(tuple(bounds.low[i] for i in at), tuple(bounds.high[i] for i in at))

@@ -30,7 +30,7 @@ from kng.losses.pointwise.pinball import Pinball
 from kng.losses.quantiles import Quantiles
 from kng.mechanisms import KNG, Exponential
 from kng.norms import LInf, Variation
-from kng.samplers.exact.together import too_many
+from kng.samplers.exact.together import Together, too_many
 
 # Records are read alike for every quantile.
 _MEDIAN = Location(Pinball(Fraction(1, 2)))
@@ -89,9 +89,9 @@ def quantile(
     sampler : {"auto", "together", "order", "branch-and-bound", "hit-and-run"}
         "auto" is the exact order sampler for one quantile, branch and bound where there is a base,
         and the exact joint draw for several. "order" draws several one by one, each for an equal
-        share of epsilon, as does "auto" with mechanism="exponential", with a base, or with so many
-        quantiles that the lattice is too fine for a joint draw. The Markov chain is taken only by
-        name.
+        share of epsilon, as does "auto" with mechanism="exponential", with a base, or with hundreds
+        of quantiles for which a joint draw might take more than a gigabyte of memory. The Markov
+        chain is taken only by name.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
@@ -269,9 +269,13 @@ def _plans(
     points = parts.domain.on(_MEDIAN.over(parts.records).grid)
     if len(taus) > 1 and parts.sampler in ("auto", "together"):
         if parts.weigh == KNG() and parts.domain.base.even and filled(points):
-            if parts.sampler == "together" or not too_many(points.points, len(taus)):
+            named, said = parts.sampler == "together", too_many(points.points, len(taus))
+            if said and named:
+                raise IncompatibleParts(said)
+            if not said:
                 plan = _joint(parts, points, tuple(sorted(taus)), unit, epsilon)
-                return (certified(plan, parts.sampler),)
+                if named or Together().refusal(plan) is None:
+                    return (certified(plan, parts.sampler),)
         elif parts.sampler == "together":
             raise IncompatibleParts(
                 "Quantiles are drawn together by mechanism='kng', from all points between two ends "

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +32,8 @@ from kng.estimators.public_facts import (
     response_bounds,
     response_range,
 )
-from kng.estimators.regression import PrivateRegressor
 from kng.estimators.request import Request, details, one_of
+from kng.estimators.responses import PrivateRegressor
 from kng.estimators.scale_stages import SCALED_RESPONSE_STEPS
 from kng.estimators.several_quantiles import (
     NONCROSSING,
@@ -108,10 +107,10 @@ class QuantileRegressor(PrivateRegressor):
     smoothing : number or "auto", optional
         Bandwidth, in units of y: the check loss is averaged over shifts of y by up to so much, and
         minimised with noise in the objective, for any number of coefficients. "auto" finds one for
-        the least predicted error from public facts and a private scale of y, which a tenth of
-        epsilon buys (more where records are few). It takes residuals to be about as large as what
-        the covariates explain: state a bandwidth of about a tenth of a typical residual where
-        they explain nearly everything.
+        the least predicted error from public facts and private scales of y and of the residuals,
+        which some 13 percent of epsilon buy (more where records are few). Where records times
+        epsilon are below some thousand there is no scale of the residuals, and they are taken to be
+        about as large as what the covariates explain.
     fit_intercept : bool
         Without it the plane goes through 0; covariates and y are measured from there.
     mechanism : {"auto", "kng", "exponential", "objective"} or a mechanism
@@ -208,21 +207,6 @@ class QuantileRegressor(PrivateRegressor):
         self.ledger = ledger
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Spend epsilon and fit the coefficients.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-        y : array-like of shape (n,)
-
-        Returns
-        -------
-        QuantileRegressor
-            This estimator.
-        """
-        return self._fit(partial(self._in_memory, X, y))
-
     def _refit(self, look: Look) -> None:
         ask = self._request()
         asked = Quantiles.of(self.quantile, self.weights, ask.epsilon)
@@ -286,9 +270,11 @@ class QuantileRegressor(PrivateRegressor):
         )  # fmt: skip
         self.release_ = release(fit.stages, answer, ask.ledger, ask.bits)
         self._read_off(asked, design.dim)
-        scale = self.release_.also.get("scale of y", 1.0)
-        widths = np.array([float(width) * scale for width in fit.bandwidths])
-        self.smoothing_ = widths if asked.several else float(widths[0])
+        released = self.release_.also
+        widths = [v for name, v in released.items() if name.startswith("bandwidth")]
+        scale = released.get("scale of y", 1.0)
+        widths = widths or [float(width) * scale for width in fit.bandwidths]
+        self.smoothing_ = np.array(widths) if asked.several else float(widths[0])
 
     def _read_off(self, asked: Quantiles, dim: int) -> None:
         """Set the coefficients that a release holds."""

@@ -10,21 +10,28 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kng.core.bounds import Bounds
 from kng.core.design import Cut, Design, across, from_zero
-from kng.core.errors import KngError, SchemaError, SpecError
+from kng.core.errors import SchemaError, SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.parts import Domain, Point, described
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.records import Source
 from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
-from kng.data import covariates_of, open_columns, open_regression, open_response
+from kng.data import (
+    Engine,
+    covariates_of,
+    open_columns,
+    open_regression,
+    open_response,
+    open_table,
+)
 from kng.domains import L1Ball
 from kng.estimators.array_shapes import covariates_in, names_in, response_in
 from kng.estimators.based import base_of, said
@@ -38,6 +45,7 @@ from kng.estimators.public_facts import (
     declared_width,
     resolved,
     response_bounds,
+    table_columns,
 )
 from kng.estimators.request import Request, Way, details, request_of, way_of
 from kng.estimators.unfitted import Unfitted
@@ -78,6 +86,29 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
 
     _statistic: ClassVar[str]
     _mechanisms: ClassVar[tuple[str, ...]]
+
+    def fit(self, X: Any, y: Any = None, *, target: Any = None, features: Any = None) -> Self:
+        """Spend epsilon and fit the coefficients.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features); or a table
+            With ``target``: a data frame, the path of a file, an address, or a `kng.Table`.
+        y : array-like of shape (n,), optional
+            The response, or labels; where X is no table that holds them.
+        target : str, optional
+            The column of the table that holds the response.
+        features : list of str, optional
+            The columns to predict it from: those that bounds_X names unless given, or all others.
+
+        Returns
+        -------
+        estimator
+            This estimator.
+        """
+        if target is None and features is None:
+            return self._fit(partial(self._in_memory, X, y))
+        return self._fit(partial(self._in_table, X, y, target, features))
 
     def _fit(self, look: Look) -> Self:
         """Fit to the columns that ``look`` finds, once the options are read."""
@@ -182,9 +213,24 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         table = partial(open_regression, X, response)
         return columns, Openings(table, partial(open_response, response))
 
-    def _of_file(self, path: Any, names: Sequence[str]) -> Openings:
-        """Open columns of a file, the last of them the response."""
-        return Openings(partial(open_columns, path, names), partial(open_columns, path, names[-1:]))
+    def _in_table(self, X: Any, y: Any, target: Any, features: Any) -> tuple[Columns, Openings]:
+        """Take columns of a table by name."""
+        if y is not None:
+            raise SpecError("give y, or the name of its column as target; not both.")
+        engine = open_table(X)
+        if engine is None:
+            raise SchemaError(
+                "target names a column of a table, and X has no column names. Give a data frame, "
+                "the path of a file, an address or a kng.Table."
+            )
+        names = table_columns(engine, target, features, self.bounds_X)
+        self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        return Columns(len(names), names, target), self._of_columns(engine, (*names, target))
+
+    def _of_columns(self, engine: Engine, names: Sequence[str]) -> Openings:
+        """Open columns of a table, the last of them the response."""
+        table = partial(open_columns, engine, names)
+        return Openings(table, partial(open_columns, engine, names[-1:]))
 
     def _release(
         self, columns: Columns, design: Design, fit: Fit, source: Source, ask: Request
@@ -275,78 +321,6 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
         tags.input_tags.allow_nan = True
-        return tags
-
-
-class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
-    """A linear model of a response, fitted by one private release.
-
-    Attributes
-    ----------
-    coef_ : numpy.ndarray
-        Coefficients in the caller's units.
-    intercept_ : float
-        Prediction where all covariates are 0.
-    release_ : Release
-        The receipt; ``release_.value`` is the intercept, if there is one, then the coefficients.
-    n_features_in_ : int
-    """
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return predictions; post-processing of the release, hence free.
-
-        Cells are read as in `fit`: what is missing there has the prediction NaN here, and no record
-        raises.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            Columns in the order of `fit`, by name if they had names. A row of a list that has
-            another width is missing.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n,), or (n, quantiles) where several were fitted
-        """
-        return self._predictions(X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R^2 of the predictions; on private records a release that nothing protects.
-
-        For data that are public. The safe way to judge a model on private records is a release of
-        its own, charged to the same ledger: predictions are free, so the mean absolute error is
-
-            kng.mean(abs(y - model.predict(X)), bounds=(0, 500), epsilon=0.1, ledger=...)
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        float
-        """
-        self._require_fit()
-        if self.coef_.ndim > 1:
-            raise SpecError(
-                "score compares one prediction with each response, and this model predicts "
-                f"{len(self.coef_)} quantiles. Score the columns of predict(X) one by one."
-            )
-        try:
-            return float(super().score(X, y, sample_weight))
-        except KngError:
-            raise
-        except (TypeError, ValueError):
-            raise SchemaError(
-                "score needs a prediction, a response and a weight, if there are any, for every "
-                "record, all of them finite numbers. Leave incomplete records out."
-            ) from None
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
         return tags
 
 

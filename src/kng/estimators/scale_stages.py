@@ -31,7 +31,7 @@ from kng.losses.linear import Linear
 from kng.losses.location import Location
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.pinball import Pinball
-from kng.losses.radius import Radius
+from kng.losses.radius import radius_loss
 from kng.mechanisms import KNG, ScaledPerturbation
 from kng.mechanisms.scaled import Threshold, Unclipped
 from kng.norms import LInf
@@ -206,7 +206,7 @@ class ScaledFit:
         """Return the plans for the centre, unless it is 0, and for the radius."""
         line = records.lattice
         radii = Lattice((Fraction(0),), (Fraction(1),), (len(grid.radii) - 1,))
-        spread = Radius.of(Pinball(level), grid, zero), LInf(), Box.of(radii)
+        spread = radius_loss(Pinball(level), grid, zero), LInf(), Box.of(radii)
 
         def drawn(parts: tuple[Loss, Norm, Domain], answers: Lattice, share: Fraction) -> Plan:
             problem = Problem(*parts, records, answers, self._unit)

@@ -17,7 +17,7 @@ import numpy as np
 
 from kng.core.design import Design
 from kng.core.parts import Norm, Walled, filled
-from kng.core.records import EVERY, Source
+from kng.core.records import Source
 from kng.core.shapes import BoxShape, InterceptShape, RoundShape
 from kng.losses.fields.curved_field import encloses
 from kng.losses.fields.distances import Distances, Unchanged
@@ -162,7 +162,7 @@ def _read_squares(source: Source, plans: Sequence[ReadPlan]) -> list[ParabolaFie
 
 def _read_distances(source: Source, plans: Sequence[ReadPlan]) -> list[Distances]:
     """Keep the records as they are."""
-    rows = source.collect(Unchanged(), EVERY)
+    rows = source.collect(Unchanged())
     return [
         Distances(rows, "gradient")
         if plan.weighs == "gradient"
@@ -174,7 +174,7 @@ def _read_distances(source: Source, plans: Sequence[ReadPlan]) -> list[Distances
 def _read_planes(source: Source, plans: Sequence[ReadPlan]) -> list[PlaneRecords]:
     """Keep the records as whole numbers around planes."""
     first = plans[0].problem.loss
-    table = source.collect(PlaneRows(first.design, first.answers), EVERY)
+    table = source.collect(PlaneRows(first.design, first.answers))
     rows, response = np.ascontiguousarray(table[:, :-1], np.float32), table[:, -1].copy()
     del table
     totals = (*(int(v) for v in rows.sum(axis=0, dtype=np.float64)), exact_sum(response))
@@ -202,7 +202,7 @@ def _read_huber(source: Source, plans: Sequence[ReadPlan]) -> list[HuberRecords]
     """Keep the records as whole numbers around planes."""
     first = plans[0].problem.loss
     kernel = HuberRows(first.design, first.answers)
-    table = source.collect(kernel, EVERY)
+    table = source.collect(kernel)
     rows, response = np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
     del table
     bend = float(kernel.threshold)

@@ -32,9 +32,10 @@ from kng.losses.fields.sloped_field import read_sloped
 from kng.losses.kernels.gram import load_products
 from kng.losses.kernels.linear_rows import ENDS, WHOLE, LinearRows
 from kng.losses.linear_encoding import Range, linear_design, linear_jitter, linear_lattice
+from kng.losses.linear_factor import LinearFactor
 from kng.losses.linear_reach import LinearReach
 from kng.losses.linear_spread import LinearSpread
-from kng.losses.pointwise.function import Interval, Pointwise, Stepped
+from kng.losses.pointwise.function import Interval, Pointwise, Ranged, Stepped
 from kng.losses.pointwise.sloped import Sloped
 from kng.losses.pointwise.steps import exactly_stepped
 from kng.losses.reading import ReadPlan, Weighs
@@ -59,9 +60,9 @@ class Linear:
     theta is in units of the response for a covariate at its bound: the prediction at the middle of
     the covariates, if there is an intercept, then coefficient times half a range for each.
 
-    A bounded psi in [u, v] has the body  { w z : u <= w <= v },  for every theta and every y. One
-    that grows without end has the closed forms of `LinearSpread`, at a theta or over a bounded
-    region.
+    A bounded psi in [u, v] has the body  { w z : u <= w <= v }  (`LinearFactor`); where its range
+    depends on the prediction, so do u and v on theta. One that grows without end has the closed
+    forms of `LinearSpread`, at a theta or over a bounded region.
 
     Parameters
     ----------
@@ -89,6 +90,7 @@ class Linear:
     jitter: Fraction = _NONE
     model: ClassVar[str] = "linear"
     noun: ClassVar[str] = "coefficients, the intercept among them"
+    served: ClassVar[str] = "Use objective perturbation."
     remedy: ClassVar[str] = "an L1Ball (least squares), HuberRegressor or fewer covariates"
 
     def __post_init__(self) -> None:
@@ -158,17 +160,17 @@ class Linear:
     def body(self, region: Region) -> Body:
         """Return what holds the score of any record at any theta of a region."""
         self._refuse_beyond(region)
+        if self.factor is not None:
+            return self.factor.over(region)
         bounded = self._bounded()
-        if bounded is not None:
-            return product_set(bounded, self._rows())
-        return self._spread(region).over(region)
+        return product_set(bounded, self._rows()) if bounded else self._spread(region).over(region)
 
     def smallest(self, region: Region) -> Body:
         """Return what reaches no farther than the scores at any theta of a region."""
+        if self.factor is not None:
+            return self.factor.under(region)
         bounded = self._bounded()
-        if bounded is not None:
-            return product_set(bounded, self._rows())
-        return self._spread(region).under(region)
+        return product_set(bounded, self._rows()) if bounded else self._spread(region).under(region)
 
     def values(self, region: Region) -> Body:
         """Return what holds the value of any record, in one coordinate.
@@ -284,6 +286,12 @@ class Linear:
             return None
         replaced = isinstance(unit.neighbours, ReplaceOne)
         return self.proportion * (self._growing.longest if replaced else _ONE)
+
+    @property
+    def factor(self) -> LinearFactor | None:
+        """What a record's row is multiplied by, where that depends on theta and is bounded."""
+        ranged = self.pointwise
+        return LinearFactor(ranged, self._rows()) if isinstance(ranged, Ranged) else None
 
     @property
     def reach(self) -> LinearReach | None:

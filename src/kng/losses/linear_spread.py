@@ -7,7 +7,7 @@ With a = |theta_j|, T_j = Y + sum of the other |theta_k| and N = Y + ||theta||_1
 
     slope j      between -m q and m N, or mirrored where theta_j < 0
                  q = T_j - a  if  2 a <= T_j,  else  T_j^2 / (4 a)
-    intercept    between psi(theta_0 - T_0) and psi(theta_0 + T_0)
+    intercept    between psi(theta_0 - T_0) and psi(theta_0 + T_0);  with it no slope's is larger
 
 and two scores of one theta differ by no more than the length of these, nor by m s N, where s is
 the longest interval that a column fills, of the response too, and at least 1.
@@ -70,18 +70,19 @@ class LinearSpread:
         if region.length is not None:
             length = min(length, region.length)
         total, m = self.largest_response + length, self.steepest
-        each, apart = [], []
+        each, apart, most = [], [], None
         for j, side in enumerate(sides):
             others = sum((_far(other) for k, other in enumerate(sides) if k != j), _NONE)
             rest = min(total - _near(side), self.largest_response + others)
             if self._fixed(j):
                 low, high = self._intercept(side, rest)
                 each.append((max(low, -m * total), min(high, m * total)))
-                width = self._between(side, rest).high
+                width, most = self._between(side, rest).high, max(-low, high)
             else:
                 least = m * _least(_near(side), rest)
-                each.append(_mirrored(side, least, m * total, m * total))
+                each.append(_within(_mirrored(side, least, m * total, m * total), most))
                 width = m * (_far(side) + rest + _least(_far(side), rest))
+                width = width if most is None else min(width, 2 * most)
             assert width is not None  # only an unbounded region has no end
             apart.append(min(width, m * self.longest * total))
         found, reach = _spread(each, apart), self.reach
@@ -103,7 +104,7 @@ class LinearSpread:
         sides = _sides(region)
         total = self.largest_response + sum((_near(side) for side in sides), _NONE)
         m = self.steepest
-        each, apart = [], []
+        each, apart, most = [], [], None
         common = True
         for j, side in enumerate(sides):
             rest = total - _near(side)
@@ -112,11 +113,12 @@ class LinearSpread:
                 _, high = self._intercept((side[0], side[0]), rest)
                 common = low <= high
                 each.append((low, high) if common else (_NONE, _NONE))
-                width = self._between(side, rest).low
+                width, most = self._between(side, rest).low, max(-low, high, _NONE)
             else:
                 least = m * _least(_far(side), rest)
-                each.append(_mirrored(side, least, m * total, least))
+                each.append(_within(_mirrored(side, least, m * total, least), most))
                 width = m * (_near(side) + rest + _least(_near(side), rest))
+                width = width if most is None else min(width, 2 * most)
             assert width is not None
             apart.append(min(width, m * self.longest * total))
         if not common:
@@ -204,6 +206,11 @@ def _mirrored(
     if side[0] >= 0:
         return -least, top
     return (-top, least) if side[1] <= 0 else (-across, across)
+
+
+def _within(side: tuple[Fraction, Fraction], most: Fraction | None) -> tuple[Fraction, Fraction]:
+    """Return what lies between -most and most of an interval around 0."""
+    return side if most is None else (max(side[0], -most), min(side[1], most))
 
 
 def _across(around: Cuboid | Reaching, direction: Sequence[Fraction]) -> Fraction:

@@ -21,10 +21,10 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.records import Source
 from kng.core.regions import Grid, Region
 from kng.core.shapes import BoxShape
+from kng.core.traced.graph import Graph
 from kng.losses.traced.bodies import Clipping, clipping_of
 from kng.losses.traced.field import read_traced
-from kng.losses.traced.graph import Graph
-from kng.losses.traced.tracing import gradient_graph, score_graph
+from kng.losses.traced.records import gradient_graph, score_graph
 
 if TYPE_CHECKING:
     from kng.core.parts import Loader, Plan, Reader

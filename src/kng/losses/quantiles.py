@@ -59,6 +59,7 @@ class Quantiles:
     remedy: ClassVar[str] = "fewer"
     slow_from: ClassVar[int] = 100
     units: ClassVar[str] = "the units of the records"
+    served: ClassVar[str] = "Use the norm Variation() and the domain Ordered(low, high)."
 
     def __init__(self, taus: Iterable[Any], records: Encoding | None = None) -> None:
         levels = tuple(exact(tau, "tau") for tau in taus)
@@ -168,7 +169,8 @@ class Stairs:
 @lru_cache(maxsize=16)
 def _stairs(taus: tuple[Fraction, ...]) -> Stairs:
     """Return the body of quantiles; of a hundred it has five thousand differences, made once."""
-    m, flat = len(taus), (Fraction(0), Fraction(1))
+    m, none, one = len(taus), (Fraction(0),), (Fraction(1),)
     each = [tuple((j >= a) - tau for j, tau in enumerate(taus)) for a in range(m + 1)]
-    apart = [tuple(flat[a <= j < b] for j in range(m)) for a, b in combinations(range(m + 1), 2)]
+    ends = combinations(range(m + 1), 2)
+    apart = [none * a + one * (b - a) + none * (m - b) for a, b in ends]
     return Stairs(tuple(Cuboid(v, v) for v in each), tuple(Cuboid(v, v) for v in apart))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
-from kng.core.capabilities import AffineLoss, BallDomain
+from kng.core.capabilities import AffineLoss, BallDomain, FactoredLoss
 from kng.core.delta import Delta, changes
 from kng.core.errors import IncompatibleParts
 from kng.core.parts import Standing, described, standing_of
@@ -22,10 +22,10 @@ class KNG:
 
         p(theta) proportional to exp( -(epsilon / 2 Delta(theta)) * || sum_i g(x_i, theta) ||_K )
 
-    On an l1 ball Delta is the largest over the ball, as in the paper; elsewhere it is the one at
-    theta. A norm that follows what one record can change is the one at theta. On the whole space a
-    ridge of the order of the noise keeps directions without data in range; it is public and moves
-    with no record.
+    Delta is the one at theta. Only on an l1 ball, where scores grow with theta without end, it is
+    the largest over the ball, as in the paper. A norm that follows what one record can change is
+    the one at theta. On the whole space a ridge of the order of the noise keeps directions without
+    data in range; it is public and moves with no record.
 
     Paper    Theorem 3.1. It asks for integrability of exp(-score); what is needed is that of
              exp(-(epsilon/2) score), which a bounded Theta or a proper base measure gives.
@@ -63,7 +63,8 @@ class KNG:
         if domain.bounded and isinstance(problem.norm.shape, RoundShape):
             problem = problem.rounded(delta.over(region))
             delta = replace(delta, norm=problem.norm)
-        largest = isinstance(domain, BallDomain)
+        grows = not (isinstance(loss, FactoredLoss) and loss.factor is not None)
+        largest = isinstance(domain, BallDomain) and grows
         if domain.bounded and problem.norm.follows and standing_of(problem.norm) is Standing.PROVED:
             steady: Fraction | None = Fraction(1)  # in the norm that is fitted at each theta
         else:

@@ -12,7 +12,7 @@ from kng.core.capabilities import BallDomain, SmoothLoss
 from kng.core.delta import delta
 from kng.core.enclosures import ball, floor_ceil, precision
 from kng.core.errors import IncompatibleParts, SpecError
-from kng.core.lazy_noise import noise_refusal
+from kng.core.lazy_noise import noise_refusal, noise_size
 from kng.core.parts import described
 from kng.core.perturbed import PerturbedPlan
 from kng.core.problem import Problem
@@ -72,13 +72,18 @@ class ObjectivePerturbation:
             lattice if length is None else lattice.around(length),
         )
 
-    def predicted_error(self, problem: Problem, epsilon: Fraction, share: Fraction) -> float:
+    def predicted_error(
+        self, problem: Problem, epsilon: Fraction, share: Fraction | None = None
+    ) -> float:
         """Return the predicted squared error of the gradient: noise plus the ridge's pull.
+
+        For a share of epsilon, or for the one that a plan takes.
 
         The pull is gamma^2 ||theta - c||^2 at the loss's public guess of the size of theta, or at a
         quarter of it if a centre is given: who gives one expects to be near.
         """
-        return self._prediction(Perturbation.of(problem), epsilon)(share)
+        error = self._prediction(Perturbation.of(problem), epsilon)
+        return error(share or self.share or min(SHARES, key=error))
 
     def _prediction(self, facts: Perturbation, epsilon: Fraction) -> Callable[[Fraction], float]:
         """Return the predicted error as a function of the share."""
@@ -161,15 +166,9 @@ class Perturbation:
         return rounded_up(self.curvature * 2**bits / low)
 
     def noise_error(self, epsilon: Fraction) -> float:
-        """Return E ||u||_2^2 of the noise that epsilon pays for.
-
-        In a sup norm it is (d+1) (d+2) / 3 / rate^2 times the sum of the squares of the half sides
-        of its ball, d if they are 1; other norms order shares alike.
-        """
-        d, norm = self.problem.loss.dim, self.problem.norm
-        axes = ([Fraction(i == j) for i in range(d)] for j in range(d))
-        sides = sum((1 / norm.value(axis) ** 2 for axis in axes), Fraction(0))
-        return float(sides * (d + 1) * (d + 2) / 3) * float(self.sensitivity / epsilon) ** 2
+        """Return E ||u||_2^2 of the noise that epsilon pays for."""
+        size = noise_size(self.problem.norm, self.problem.loss.dim)
+        return size * float(self.sensitivity / epsilon) ** 2
 
 
 def rounded_up(number: Fraction) -> Fraction:

@@ -32,9 +32,9 @@ class Hull:
         K_theta = hull of +- the changes that one record can make to the sum of scores at theta
 
     Its sensitivity is 1, and no norm of sensitivity 1 is longer anywhere: no other draws closer. A
-    quantile plane, Huber's loss and log-odds have one hull for all theta, and with an intercept it
-    is `InterceptSup`. The changes of least squares depend on theta and fill no polytope. They are
-    measured along a few directions v, each by the farthest change there is,
+    quantile plane and Huber's loss have one hull for all theta, and with an intercept it is
+    `InterceptSup`; log-odds have one for each. The changes of least squares depend on theta and
+    fill no polytope. They are measured along a few directions v, each by the farthest change,
 
         ||g||_theta = max_v |v'g| / R_theta(v),     R_theta(v) = largest |v'change|
 

@@ -98,7 +98,7 @@ class Stream:
             state = kernel.merge(state, block.reduce(kernel))
         return state
 
-    def collect(self, selection: Selection, limit: int) -> Rows:
+    def collect(self, selection: Selection) -> Rows:
         """Bring home the selected rows; for samples that fit into memory."""
         X, y = self.sample.records()
-        return open_regression(X[:, 1:], y, self.encoding).collect(selection, limit)
+        return open_regression(X[:, 1:], y, self.encoding).collect(selection)

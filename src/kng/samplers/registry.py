@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
+from kng.core.capabilities import ServedLoss
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.parts import Sampler, described
 from kng.core.perturbed import AdaptivePlan, PerturbedPlan
@@ -78,9 +79,12 @@ def certified(plan: P, sampler: str = "auto") -> P:
     if refusals:
         raise IncompatibleParts(refusals[-1])
     if not fitting:
+        loss, domain = plan.problem.loss, plan.problem.domain
+        use = loss.served if isinstance(loss, ServedLoss) else "Use another mechanism."
         raise IncompatibleParts(
-            f"No sampler draws mechanism={plan.mechanism!r} of {described(plan.problem.loss)} from "
-            f"{described(plan.problem.domain)}. Use a bounded domain, such as Box."
+            f"No sampler draws mechanism={plan.mechanism!r} of {described(loss)} from "
+            f"{described(domain)}. "
+            f"{use if domain.bounded else 'Use a bounded domain, such as Box.'}"
         )
     others = " or ".join(repr(entry.name) for entry in fitting)
     raise IncompatibleParts(

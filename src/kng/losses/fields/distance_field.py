@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from kng.core.parts import Array, Expansion, Point
-from kng.core.records import EVERY, Source
+from kng.core.records import Source
 from kng.losses.fields.distances import UNIT, Distances, Unchanged
 from kng.losses.fields.location_field import ends
 from kng.losses.reading import Measure, ReadPlan
@@ -24,7 +24,7 @@ _ROUNDING = 1 + 2.0**-40
 
 def read_distance(source: Source, plans: Sequence[ReadPlan]) -> list[DistanceScore | DistanceValue]:
     """Collect the records once, and return a field for each plan."""
-    rows = source.collect(Unchanged(), EVERY)
+    rows = source.collect(Unchanged())
     found: list[DistanceScore | DistanceValue] = []
     for plan in plans:
         if plan.weighs == "value":

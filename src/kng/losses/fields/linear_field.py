@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kng.core.bits import Bits
 from kng.core.boxes.covering import Leaning
 from kng.core.parts import Expansion, Point
-from kng.core.records import EVERY, Source
+from kng.core.records import Source
 from kng.losses.enclosures.bent_records import BentRecords
 from kng.losses.enclosures.tied_records import merged, shift
 from kng.losses.fields.quadratic_field import QuadraticField
@@ -53,7 +53,7 @@ def read_linear(
             QuadraticField.of(state, loss.design, loss.proportion, step, measure)
             for measure in measures
         ]
-    table = source.collect(loss.rows, EVERY)
+    table = source.collect(loss.rows)
     rows, response = np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
     del table
     # log2 of the shifts there are, in whole numbers of y

@@ -14,7 +14,7 @@ from math import ceil, floor
 import numpy as np
 
 from kng.core.parts import Array, Expansion, Point
-from kng.core.records import EVERY, Source
+from kng.core.records import Source
 from kng.losses.kernels.held import Everything
 from kng.losses.pointwise.function import Pointwise, Stepped
 from kng.losses.pointwise.steps import exact_sum
@@ -28,7 +28,7 @@ _ROUNDING = 2.0**-44
 
 def read_location(source: Source, plans: Sequence[ReadPlan]) -> list[LocationScore | LocationValue]:
     """Collect the records once, and return a field for each plan."""
-    rows = np.ascontiguousarray(source.collect(Everything(), EVERY).T)
+    rows = np.ascontiguousarray(source.collect(Everything()).T)
     found: list[LocationScore | LocationValue] = []
     for plan in plans:
         loss, domain = plan.problem.loss, plan.domain

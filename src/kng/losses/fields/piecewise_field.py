@@ -49,7 +49,7 @@ def read_pieces(
     neighbours = unit.neighbours
     records: Records = source
     if isinstance(neighbours, ReplaceOne) and neighbours.n <= _HELD:
-        records = Held(source.collect(Everything(), neighbours.n))
+        records = Held(source.collect(Everything()))
     times, push = clipped
     return PiecewiseField(records, design, norm, times, _pushed(records, design, push))
 

@@ -36,7 +36,7 @@ def read_sloped(source: Source, plans: Sequence[ReadPlan]) -> list[SlopedField]:
     records: Records = source
     rows = loss.rows
     if isinstance(neighbours, ReplaceOne) and neighbours.n * (loss.dim + 1) <= _HELD:
-        records, rows = Held(source.collect(rows, neighbours.n)), Everything()
+        records, rows = Held(source.collect(rows)), Everything()
     fields = []
     for plan in plans:
         each = plan.problem.loss

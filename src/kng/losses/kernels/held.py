@@ -26,6 +26,6 @@ class Held:
         """Run a kernel over all of them."""
         return kernel.merge(kernel.zero(), kernel.partial(self.rows))
 
-    def collect(self, selection: Selection, limit: int) -> Rows:
-        """Return the selected rows, at most ``limit`` of them."""
-        return selection.select(self.rows)[:limit]
+    def collect(self, selection: Selection) -> Rows:
+        """Return the selected rows."""
+        return selection.select(self.rows)

@@ -8,7 +8,7 @@ where the count alone is enough, so memory stays small whatever the data look li
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,6 +26,8 @@ Counts = NDArray[np.int64]
 # Few enough cells, and chunks of records, to stay in the processor's cache and in memory that the
 # allocator keeps: fresh pages for every temporary array cost more than the counting.
 _CELLS = 2**12
+# For more ranks than this cells are cut finer at once: a pass for each would take too long.
+_FEW, _FINER = 16, 2**4
 _CHUNK = 2**14
 # Up to here one pass that brings everything home is cheaper than two.
 _SMALL = 2**16
@@ -136,36 +138,43 @@ def read_ranks(
 ) -> list[Ranks]:
     """Read, for each wanted rank, the counts of a window of ``first .. last`` around it."""
     if isinstance(neighbours, ReplaceOne) and neighbours.n <= _SMALL:
-        records = _column(source.collect(Within(((-1, 2**62),)), neighbours.n))
+        records = _column(source.collect(Within(((-1, 2**62),))))
         everything = _window(records, neighbours.n, int((records < first).sum()), first, last)
         return [everything] * len(wanted)
     return _read_cells(source, first, last, wanted)
 
 
 def _read_cells(source: Records, first: int, last: int, wanted: Sequence[Wanted]) -> list[Ranks]:
-    shift = max(0, (last - first + 1).bit_length() - _CELLS.bit_length() + 1)
+    most = _CELLS if len(wanted) <= _FEW else _FINER * _CELLS
+    shift = max(0, (last - first + 1).bit_length() - most.bit_length() + 1)
     kernel = CellCounts(first, last, shift)
     counts = source.reduce(kernel)
     total, ends = int(counts.sum()), np.cumsum(counts)
     if shift == 0:
         return [_counted(first, counts, total, 0)] * len(wanted)
     windows = [_narrow(kernel, ends, total, item) for item in wanted]
-    inside = sum(size for _, _, _, size in windows)
-    if inside > _LARGE and all(2 * (b - a) < last - first for a, b, _, _ in windows):
+    # Windows that overlap are one: a hundred quantiles may want nearly the same ranks.
+    intervals = _joined(windows)
+    cells = [((a - first) >> shift, ((b - first) >> shift) + 1) for a, b in intervals]
+    before = [int(ends[c0]) for c0, _ in cells]
+    inside = sum(int(ends[c1] - ends[c0]) for c0, c1 in cells)
+    if inside > _LARGE and all(2 * (b - a) < last - first for a, b in windows):
         # Still many records, but in few lattice points: cut those finer, one window at a time.
         return [
             _read_cells(source, a, b, [item])[0]
-            for (a, b, _, _), item in zip(windows, wanted, strict=True)
+            for (a, b), item in zip(windows, wanted, strict=True)
         ]
-    intervals = _joined([(a, b) for a, b, _, _ in windows])
-    records = _column(source.collect(Within(intervals), inside))
-    return [_window(records, total, before, a, b) for a, b, before, _ in windows]
+    records = _column(source.collect(Within(intervals)))
+    read = [
+        _window(records, total, below, a, b)
+        for (a, b), below in zip(intervals, before, strict=True)
+    ]
+    starts = [a for a, _ in intervals]
+    return [read[bisect_right(starts, a) - 1] for a, _ in windows]
 
 
-def _narrow(
-    kernel: CellCounts, ends: Counts, total: int, item: Wanted
-) -> tuple[int, int, int, int]:
-    """Return the lattice window whose cells hold all ranks within reach, and its counts."""
+def _narrow(kernel: CellCounts, ends: Counts, total: int, item: Wanted) -> tuple[int, int]:
+    """Return the lattice window whose cells hold all ranks within reach."""
     before, upto = int(ends[0]), int(ends[-2])
     target = min(max(item.level * total, Fraction(before)), Fraction(upto))
     low = max(target - item.reach, Fraction(-1))
@@ -176,7 +185,7 @@ def _narrow(
     c1 = min(int(np.searchsorted(cells, _floor(high), side="right")), kernel.cells - 1)
     a = kernel.first + (c0 << kernel.shift)
     b = min(kernel.first + ((c1 + 1) << kernel.shift) - 1, kernel.last)
-    return a, b, int(ends[c0]), int(ends[c1 + 1] - ends[c0])
+    return a, b
 
 
 def _window(records: Counts, total: int, before: int, first: int, last: int) -> Ranks:

@@ -103,6 +103,19 @@ class Pointwise(Protocol):
         ...
 
 
+@runtime_checkable
+class Ranged(Pointwise, Protocol):
+    """A bounded function whose range depends on the predictions; 0 always lies in it."""
+
+    def psi_ends(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return psi's least value at ``low`` and its largest at ``high``, over all responses.
+
+        In float64. `psi` returns ends that are no less far out, but for 2**-40, and no farther out
+        than by 2**-24.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Chords:
     """Lines that stay close to a function on intervals.

@@ -35,6 +35,8 @@ _ROUNDING, _FUZZ = 2.0**-42, 2.0**-5
 _BEND = 0.0963
 # Bits of bounds on rho.
 _BITS = 64
+# exp(-17) < 2**-24: from here on sigma rounded up to a step is 1, and on the other side one step.
+_LEVEL = Fraction(17)
 # sigma(-|eta|) is off by 2**-49.5 of it, 1 minus it by half an ulp more, and what is left out
 # beyond 64 is below 2**-92.
 _OFF, _ULP, _GONE = 2.0**-49, 2.0**-53, 2.0**-92
@@ -57,7 +59,8 @@ class Logistic:
         The two classes, stated and never read from the data: (0, 1).
 
     Paper    beyond it.
-    Privacy  psi lies between -1 and 1 whatever eta and y are. docs/proofs/losses/logistic.md.
+    Privacy  psi lies between sigma(eta) - 1 and sigma(eta), so Delta depends on theta: at 0 it is
+             half of what it is far away. docs/proofs/losses/logistic.md.
     Cost     O(1) a record.
     """
 
@@ -78,8 +81,17 @@ class Logistic:
         return self
 
     def psi(self, eta: Interval, y: Interval) -> Interval:  # noqa: ARG002
-        """Return the same range for all predictions and responses."""
-        return Interval(Fraction(-1), Fraction(1))
+        """Return from sigma(eta.low) - 1 to sigma(eta.high), rounded outwards to whole steps.
+
+        Both classes are always among the responses.
+        """
+        zero = Interval.at(Fraction(0))
+        return Interval(-_sigma_up(zero.minus(eta).high), _sigma_up(eta.high))
+
+    def psi_ends(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return the ends of the same range, within a step of those that `psi` rounds."""
+        below, above = _sigma(np.stack([-low, high]))
+        return -below, above
 
     def apart(self, eta: Interval, y: Interval) -> Interval:  # noqa: ARG002
         """Return 1: the two classes, at every eta."""
@@ -258,6 +270,15 @@ def _softplus(margin: Fraction) -> tuple[Fraction, Fraction]:
         low, high = floor_ceil(small, _BITS)
     more = max(margin, Fraction(0))
     return more + Fraction(low, 2**_BITS), more + Fraction(high, 2**_BITS)
+
+
+def _sigma_up(margin: Fraction | None) -> Fraction:
+    """Return sigma(margin), rounded up to whole steps of psi; 1 beyond every margin."""
+    if margin is None or margin >= _LEVEL:
+        return Fraction(1)
+    with precision(_BITS + PSI.bit_length()):
+        _, high = floor_ceil(1 / (1 + ball(-max(margin, -_LEVEL)).exp()), PSI.bit_length() - 1)
+    return Fraction(high, PSI)
 
 
 def _cut(margin: Array) -> Array:

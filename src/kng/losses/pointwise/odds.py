@@ -29,8 +29,8 @@ class Odds:
     read as the last of them.
 
     Paper    beyond it.
-    Privacy  psi lies between -1 and 1, as the logistic function's does; 0 is among it, so absent
-             records change no sensitivity. docs/proofs/losses/odds.md.
+    Privacy  psi lies where the logistic function's does; 0 is among it, so absent records change no
+             sensitivity. docs/proofs/losses/odds.md.
     Cost     O(1) a record.
     """
 
@@ -46,9 +46,13 @@ class Odds:
         """Return the same: it has no scale."""
         return self
 
-    def psi(self, eta: Interval, y: Interval) -> Interval:  # noqa: ARG002
-        """Return the same range for all predictions and responses."""
-        return Interval(Fraction(-1), Fraction(1))
+    def psi(self, eta: Interval, y: Interval) -> Interval:
+        """Return the range of the logistic function."""
+        return _LOGISTIC.psi(eta, y)
+
+    def psi_ends(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Return that of the logistic function."""
+        return _LOGISTIC.psi_ends(low, high)
 
     def apart(self, eta: Interval, y: Interval) -> Interval:  # noqa: ARG002
         """Return 1: two classes, at every eta; an absent record lies between them."""

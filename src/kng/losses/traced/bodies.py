@@ -21,11 +21,11 @@ from kng.core.errors import IncompatibleParts
 from kng.core.exact import show
 from kng.core.parts import Norm, described
 from kng.core.shapes import BoxShape, FacetShape, RoundShape, SumShape
+from kng.core.traced import lines
+from kng.core.traced.boxes import Boxes, Slopes
+from kng.core.traced.enclosed import Enclosed, fixed, flat, settled
+from kng.core.traced.smooth import smooth
 from kng.losses.kernels.pulling import MOST, Gauge, RoundGauge, SumGauge, WalledGauge, pulled
-from kng.losses.traced import lines
-from kng.losses.traced.boxes import Boxes, Slopes
-from kng.losses.traced.enclosed import Enclosed, fixed, flat, settled
-from kng.losses.traced.smooth import smooth
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from kng.core.boxes.covering import Leaning
 from kng.core.encoding import Encoding
 from kng.core.parts import Expansion, Point
-from kng.core.records import EVERY, Source
+from kng.core.records import Source
 from kng.core.regions import Grid
+from kng.core.traced.boxes import Boxes, Slopes
+from kng.core.traced.enclosed import Enclosed
+from kng.core.traced.enclosing import enclosed
+from kng.core.traced.graph import Graph
+from kng.core.traced.replay import replayed, standing
 from kng.losses.kernels.held import Everything
 from kng.losses.reading import Measure, ReadPlan
 from kng.losses.traced.bodies import Clipping
-from kng.losses.traced.boxes import Boxes, Slopes
-from kng.losses.traced.enclosed import Enclosed
-from kng.losses.traced.enclosing import enclosed
-from kng.losses.traced.graph import Graph
-from kng.losses.traced.replay import replayed, standing
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ _FEW, _SOME, _LOOKS, _STARTS, _STEPS, _HALVINGS = 2**8, 2**11, 2**7, 8, 12, 8
 
 def read_traced(source: Source, plans: Sequence[ReadPlan]) -> list[TracedField]:
     """Collect the records once, and return a field for each plan."""
-    rows = source.collect(Everything(), EVERY)
+    rows = source.collect(Everything())
     distinct, copies = _merged(rows)
     fields = []
     for plan in plans:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, log
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -23,13 +23,18 @@ from kng.core.bits import Bits
 from kng.core.capabilities import WalkField
 from kng.core.certificate import Certificate
 from kng.core.enclosures import exp_minus
+from kng.core.exact import show
 from kng.core.parts import Point, described
 from kng.core.plan import DensityPlan
-from kng.core.privacy import Assumption, Guarantee
+from kng.core.privacy import Assumption, Guarantee, ReplaceOne
 from kng.core.smoothing import smoothing
 from kng.samplers.exact.coins import below, uniform
 from kng.samplers.exact.leaves import smoothed
+from kng.samplers.exact.walk_windows import slack_of
 from kng.samplers.exact.walks import WalkEnvelope, points_of
+
+if TYPE_CHECKING:
+    from kng.samplers.exact.long_walks import LongWalks
 
 # An attempt is accepted with probability exp(-9/4) (1 - 2**-14) or more, for every dataset.
 _MISS = Fraction(9, 10)
@@ -38,8 +43,13 @@ _ANY = 20
 _ROOM = (_ANY + 1) * log(2)
 # What rounding in floats may have lost of a path's probability.
 _KEPT = 1 - Fraction(1, 2**15)
-# log2 of the tuples there are: float64 holds the weights of all their paths.
-_MOST = 540
+# Up to which weights are floats: log2 of the tuples there are, because of the range of float64,
+# and coordinates, because a node has a weight for each number of them in one block.
+_FLOATS, _ROWS = 540, 33
+# Coordinates up to which a plan is made in seconds: it looks at every pair of them.
+_COORDINATES = 400
+# What the weights of all nodes may take, in bytes, whatever the records are.
+_MEMORY = 2**30
 # The narrowest window that is tried, in exponents.
 _NARROW = 24.0
 
@@ -60,22 +70,26 @@ class Together:
     name: ClassVar[str] = "together"
 
     def refusal(self, plan: DensityPlan) -> str | None:
-        """Refuse a base measure, and more tuples than float64 can weigh."""
+        """Refuse a base measure, and coordinates whose walks might fill the memory."""
         domain = plan.problem.domain
         if not domain.base.even:
             return (
                 f"Quantiles are drawn together where all answers are as likely before the records "
                 f"are seen, not from {described(domain)}. Leave the base out."
             )
-        if too_many(plan.domain.last[0] - plan.domain.first[0] + 1, plan.domain.dim):
-            return (
-                f"There are too many ways to place {plan.domain.dim} quantiles on this lattice to "
-                "draw them together. Ask for fewer, or use a coarser granularity."
+        said = too_many(_points(plan), plan.domain.dim)
+        if said is None and memory(plan) > _MEMORY:
+            said = (
+                f"{plan.domain.dim} quantiles drawn together with epsilon {show(plan.epsilon)} "
+                "might take more than a gigabyte of memory. Ask for fewer, or use a coarser "
+                "granularity."
             )
-        return None
+        return said
 
     def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise an exact draw."""
+        if in_logarithms(plan):
+            _logarithms().load()
         return plan.certified(
             Certificate(
                 self,
@@ -95,14 +109,55 @@ class Together:
         return smoothed(accepted, attempts.anywhere(bits), plan.smoothing, bits)
 
 
-def too_many(points: int, m: int) -> bool:
-    """Tell from public facts whether float64 cannot weigh m of so many points in order."""
-    return comb(points + m - 1, m).bit_length() > _MOST
+def too_many(points: int, m: int) -> str | None:
+    """Say from two public numbers why m coordinates are too many, whatever epsilon is, or None."""
+    wide = log(_tuples(points, m)) + _ROOM
+    if m <= _COORDINATES and 8 * m * wide / slack_of(m) <= _MEMORY:
+        return None
+    return (
+        f"{m} quantiles on a lattice of {points:,} points are too many to be drawn together. Ask "
+        "for fewer, or use a coarser granularity."
+    )
+
+
+def memory(plan: DensityPlan) -> float:
+    """Return a bound, from public facts, on the bytes that weights of nodes take.
+
+    A node has 8, and one of a block that holds many points 24. A window of 2 reach has a block and
+    a gap for each rank, or two blocks for each cell of ranks; and cells of the slack.
+    """
+    m, points, neighbours = plan.domain.dim, _points(plan), plan.problem.unit.neighbours
+    rate = float(plan.exponent(plan.domain.first, Fraction(1)))
+    wide, slack = log(tuples(plan)) + _ROOM, slack_of(m)
+    ranks = 2 * (wide / rate + 3)
+    blocks = min(points, 2 * (ranks / max(int(slack / rate), 1) + 2))
+    if isinstance(neighbours, ReplaceOne):
+        blocks = min(blocks, 2 * neighbours.n + 1)
+    return m * (24 * blocks + 8 * (wide / slack + 4))
+
+
+def in_logarithms(plan: DensityPlan) -> bool:
+    """Tell from public facts whether weights are kept as logarithms."""
+    return tuples(plan).bit_length() > _FLOATS or plan.domain.dim > _ROWS
+
+
+def _logarithms() -> type[LongWalks]:
+    """Return the envelope in logarithms; it loads numba, which fewer quantiles do without."""
+    from kng.samplers.exact.long_walks import LongWalks
+
+    return LongWalks
 
 
 def tuples(plan: DensityPlan) -> int:
     """Return how many tuples in order there are: M in the smoothing lemma."""
-    m, points = plan.domain.dim, plan.domain.last[0] - plan.domain.first[0] + 1
+    return _tuples(_points(plan), plan.domain.dim)
+
+
+def _points(plan: DensityPlan) -> int:
+    return plan.domain.last[0] - plan.domain.first[0] + 1
+
+
+def _tuples(points: int, m: int) -> int:
     return comb(points + m - 1, m)
 
 
@@ -114,10 +169,12 @@ class Attempts:
         rate = plan.exponent(plan.domain.first, Fraction(1))
         most = log(self.tuples) + _ROOM
         wide = min(max(_NARROW, most - guess(field, rate)), most)
-        self.paths = WalkEnvelope(field, rate, wide / 2)
-        while (needed := most - log(self.paths.mass)) > wide and wide < most:
+        weigh = _logarithms() if in_logarithms(plan) else WalkEnvelope
+        self.paths = weigh(field, rate, wide / 2)
+        while (needed := most - self.paths.log_mass) > wide and wide < most:
             wide = min(max(needed + 1, 1.5 * wide), most)
-            self.paths = WalkEnvelope(field, rate, wide / 2)
+            del self.paths  # before there are two
+            self.paths = weigh(field, rate, wide / 2)
 
     def one(self, bits: Bits) -> Point | None:
         """Make one attempt; return the point, or None if it was rejected."""
@@ -151,7 +208,7 @@ class Attempts:
         here = np.maximum(at, 0)
         if np.any((at < 0) | (np.array(point) >= blocks.first[here] + blocks.size[here])):
             return False
-        spans = [self.paths.span(field.total, level) for level in field.levels]
+        spans = [self.paths.windows.span(level) for level in field.levels]
         return any(not a <= i < b for i, (a, b) in zip(at, spans, strict=True))
 
 

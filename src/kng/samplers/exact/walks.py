@@ -21,54 +21,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
-from typing import NamedTuple
+from math import comb, log
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kng.core.capabilities import Runs, WalkField
+from kng.core.capabilities import WalkField
+from kng.samplers.exact.choices import Choices, Choose
 from kng.samplers.exact.range_sums import range_sums
+from kng.samplers.exact.walk_windows import Array, Blocks, Whole, Windows
 
-Array = NDArray[np.float64]
-Whole = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-
-# What envelope and law may differ by: a factor e^SLACK a coordinate, e^ALL in all.
-SLACK, ALL = 0.25, 2.25
 # Sums of nodes are kept near this, half way between the ends of float64 that they come near to.
 _SIZE = 400
-# Whole weights of a choice add up to about this.
-_CHOICES = 2.0**60
 
-# Picks one of several, given their running sums in whole numbers.
-Choose = Callable[[Whole], int]
 # A block, and how many coordinates stand in it.
 Group = tuple[int, int]
-
-
-class Blocks(NamedTuple):
-    """Neighbouring runs as one: lattice points, the ends of their ranks, and whether several."""
-
-    first: Whole
-    size: Whole
-    below: Whole
-    upto: Whole
-    several: Mask
-
-
-def blocks_of(runs: Runs, widest: int) -> Blocks:
-    """Join neighbouring runs that lie in one cell of so many ranks; wider ones stay alone."""
-    if widest < 1:
-        return Blocks(*runs, np.zeros(len(runs.first), dtype=bool))
-    cell = runs.below // widest
-    within = runs.upto <= (cell + 1) * widest
-    joined = within[1:] & within[:-1] & (cell[1:] == cell[:-1])
-    joined &= runs.first[1:] == runs.first[:-1] + runs.size[:-1]
-    starts = np.flatnonzero(np.concatenate(([True], ~joined)))
-    ends = np.append(starts[1:], len(runs.first)) - 1
-    count = np.add.reduceat(runs.size, starts)
-    return Blocks(runs.first[starts], count, runs.below[starts], runs.upto[ends], ends > starts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,30 +73,19 @@ class WalkEnvelope:
     """
 
     def __init__(self, field: WalkField, rate: Fraction, reach: float) -> None:
-        m = len(field.levels)
-        self.slack = min(SLACK, ALL / m)
-        widest = min(int(Fraction(self.slack) / rate), field.total + 1)
-        self.blocks = blocks_of(field.runs, widest)
-        # Ranks so far from the wanted one are a walk of 2 reach.
-        self.window = min(int(Fraction(2 * reach) / rate) + 2, field.total + 1)
-        self._half, self._reach = float(rate / 2), reach
+        self.windows = Windows(field, rate, reach)
+        self.blocks = self.windows.blocks
         self._scale = 0
         self.stages = [_origin()]
         for level in field.levels:
-            self.stages.append(self._next(field.total, level))
+            self.stages.append(self._next(level))
         end = self.stages[-1]
         self._home = end.total * np.exp(-np.abs(end.z))
         self.mass = Fraction(float(self._home.sum())) * Fraction(2) ** self._scale
+        self.log_mass = log(self.mass)
 
-    def span(self, total: int, level: Fraction) -> tuple[int, int]:
-        """Return the blocks of a coordinate's window, the first and one after the last."""
-        target = level.numerator * total // level.denominator
-        start = int(np.searchsorted(self.blocks.upto, target - self.window, side="left"))
-        end = int(np.searchsorted(self.blocks.below, target + self.window, side="right"))
-        return start, end
-
-    def _next(self, total: int, level: Fraction) -> Stage:
-        before, bare = self.stages[-1], self._nodes(total, level)
+    def _next(self, level: Fraction) -> Stage:
+        before, bare = self.stages[-1], self._nodes(level)
         enter = _entering(before, bare)
         size = self.blocks.size[bare.block].astype(np.float64)
         rows = np.zeros((len(before.rows) + 1, len(bare.z)))
@@ -147,26 +102,15 @@ class WalkEnvelope:
         self._scale += exponent
         return _weighed(bare, rows)
 
-    def _nodes(self, total: int, level: Fraction) -> Stage:
+    def _nodes(self, level: Fraction) -> Stage:
         """Return the nodes of a coordinate, not yet weighed."""
-        start, end = self.span(total, level)
-        part = slice(start, end)
-        target, rest = divmod(level.numerator * total, level.denominator)
-        share = float(Fraction(rest, level.denominator))
-        ends = [
-            self._half * ((ranks[part] - target).astype(np.float64) - share)
-            for ranks in (self.blocks.below, self.blocks.upto)
-        ]
-        several = self.blocks.several[part]
-        middle = (ends[0] + ends[1]) / 2
-        low, high = (np.where(several, middle, end) for end in ends)
-        low, high = (np.clip(end, -self._reach, self._reach) for end in (low, high))
-        cells = np.maximum(np.ceil((high - low) / self.slack), 1).astype(np.int64)
+        start, low, high, joined, length = self.windows.intervals(level)
+        cells = np.maximum(np.ceil((high - low) / self.windows.slack), 1).astype(np.int64)
         nodes = np.concatenate(([0], np.cumsum(cells)))
         at = np.repeat(np.arange(len(low)), cells)
         width = (high - low) / cells
         z = low[at] + (np.arange(len(at)) - nodes[at] + 0.5) * width[at]
-        lift = np.exp(np.where(several, ends[1] - ends[0], width / 2))[at]
+        lift = np.exp(np.where(joined, length, width / 2))[at]
         none = np.zeros((0, len(at)))
         return Stage(start, low, high, cells, nodes, at + start, z, lift, none, np.zeros(len(at)))
 
@@ -175,7 +119,8 @@ class WalkEnvelope:
 
         A group's points are still to be chosen, each set of them alike.
         """
-        chosen = _Chosen(choose)
+        choices = Choices(choose)
+        chosen = choices.weighed
         at = len(self.stages) - 1
         stage = self.stages[at]
         node = chosen(self._home)
@@ -199,26 +144,8 @@ class WalkEnvelope:
                 groups.append((int(before.block[found]), b))
             node, stage, at = found, before, at - 1
         for block, size in groups:
-            chosen.share /= comb(int(self.blocks.size[block]) + size - 1, size)
-        return groups[::-1], chosen.share
-
-
-class _Chosen:
-    """Choices in proportion to floats, made of whole numbers, and how likely they all are."""
-
-    __slots__ = ("choose", "share")
-
-    def __init__(self, choose: Choose) -> None:
-        self.choose, self.share = choose, Fraction(1)
-
-    def __call__(self, weights: Array) -> int:
-        """Return an index. Each weight above 0 has its share of `_CHOICES`, rounded up."""
-        scaled = weights / weights.max()
-        whole = (scaled * (_CHOICES / scaled.sum())).astype(np.int64) + (weights > 0)
-        running = np.cumsum(whole)
-        index = self.choose(running)
-        self.share *= Fraction(int(whole[index]), int(running[-1]))
-        return index
+            choices.one_of(comb(int(self.blocks.size[block]) + size - 1, size))
+        return groups[::-1], choices.share
 
 
 def _origin() -> Stage:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.losses.traced.elementary import PROGRAMS
-from kng.losses.traced.graph import COLUMN, NUMBER, SELECT, THETA, Cell, Graph
+from kng.core.traced.elementary import PROGRAMS
+from kng.core.traced.graph import COLUMN, NUMBER, SELECT, THETA, Cell, Graph
 
 Array = NDArray[np.float64]
 Values = NDArray[Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.losses.traced.boxes import Boxes, Slopes
-from kng.losses.traced.enclosed import LARGE, Enclosed, Mask, Told, either, flat, settled
+from kng.core.traced.boxes import Boxes, Slopes
+from kng.core.traced.enclosed import LARGE, Enclosed, Mask, Told, either, flat, settled
 
 Array = NDArray[np.float64]
 # Divisors nearer to 0 than this may be 0.

@@ -5,7 +5,7 @@ Where a function has a kink the derivative of one side is taken; where it jumps,
 
 from __future__ import annotations
 
-from kng.losses.traced.graph import SELECT, THETA, Cell, Draft
+from kng.core.traced.graph import SELECT, THETA, Cell, Draft
 
 
 def gradient(draft: Draft, value: int, dim: int) -> list[int]:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.losses.traced.boxes import Boxes, Slopes
-from kng.losses.traced.elementary import PROGRAMS, expit
-from kng.losses.traced.enclosed import Enclosed, either, settled
-from kng.losses.traced.lines import chord
+from kng.core.traced.boxes import Boxes, Slopes
+from kng.core.traced.elementary import PROGRAMS, expit
+from kng.core.traced.enclosed import Enclosed, either, settled
+from kng.core.traced.lines import chord
 
 Array = NDArray[np.float64]
 # The slopes of a function over intervals, least and largest, and 1, -1 or 0 where it is convex,

@@ -1,4 +1,4 @@
-"""Parts of a traced array: rows of theta, columns of a table, new axes; never some records."""
+"""Parts of a traced array: entries of theta, columns of a table, new axes; never some rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kng.losses.traced.tracer import NotTraced, Tracer
+from kng.core.traced.tracer import NotTraced, Tracer
 
 _WHOLE = slice(None)
 
@@ -31,7 +31,8 @@ def indexed(tracer: Tracer, key: Any) -> Tracer:
             continue
         if old == tracer.axis:
             if not isinstance(each, slice) or each != _WHOLE:
-                raise NotTraced("it picks records by their place, as in column[0]; it may not.")
+                several = tracer.tracing.words.several
+                raise NotTraced(f"it picks {several} by their place, as in column[0]; it may not.")
             axis = new
         old += 1
         new += isinstance(each, slice)

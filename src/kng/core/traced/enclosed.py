@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.losses.traced.boxes import Boxes, Slopes, Terms
+from kng.core.traced.boxes import Boxes, Slopes, Terms
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

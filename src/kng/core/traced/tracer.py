@@ -1,19 +1,20 @@
 """What a caller's function gets instead of arrays: it notes operations and holds no number.
 
-A tracer has the shape of the array that it stands for. One of its axes may be that of the records;
-along it there is one cell for all of them, so nothing can be told apart, added up or sorted there.
+A tracer has the shape of the array that it stands for. One of its axes may be that of the records,
+or of the rows of theta; along it there is one cell for all of them, so nothing can be told apart,
+added up or sorted there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.errors import IncompatibleParts
-from kng.losses.traced.graph import SELECT, Draft
+from kng.core.traced.graph import SELECT, Draft
 
 Places = NDArray[np.int64]
 
@@ -22,12 +23,20 @@ class NotTraced(IncompatibleParts):
     """A function does what no graph of single records can do."""
 
 
-class Tracing:
-    """One run of a function: its draft, and how many records it is told there are."""
+class Words(NamedTuple):
+    """What messages call the rows of arrays: one of them, several, and why one is by itself."""
 
-    def __init__(self, records: int) -> None:
+    one: str
+    several: str
+    rule: str
+
+
+class Tracing:
+    """One run of a function: its draft, and how many rows it is told there are."""
+
+    def __init__(self, rows: int, words: Words) -> None:
         self.draft = Draft()
-        self.records = records
+        self.rows, self.words = rows, words
 
     def traced(self, value: Any, call: str) -> Tracer:
         """Return a tracer for a number, an array of numbers or a tracer."""
@@ -45,22 +54,23 @@ class Tracing:
         except (TypeError, ValueError):
             raise NotTraced(f"{call} was given {type(value).__name__}, not numbers.") from None
         axis = None
-        if array.ndim and self.records in array.shape:
-            axis = array.shape.index(self.records)
+        if array.ndim and self.rows in array.shape:
+            axis = array.shape.index(self.rows)
             array = self._one_row(array, axis)
         places = np.array([self.draft.number(v) for v in array.ravel().tolist()], dtype=np.int64)
         return Tracer(self, places.reshape(array.shape), axis)
 
     def _one_row(self, array: Any, axis: int) -> Any:
-        """Return an array along the records as one row; it must not tell them apart."""
+        """Return an array along the rows as one of them; it must not tell them apart."""
         first = np.take(array, [0], axis)
         if not ((array == first) | (np.isnan(array) & np.isnan(first))).all():
-            raise NotTraced("it has an array whose entries differ from record to record.")
+            one = self.words.one
+            raise NotTraced(f"it has an array whose entries differ from {one} to {one}.")
         return first
 
 
 class Tracer:
-    """An array whose cells are places of a draft; ``axis`` is that of the records, if any."""
+    """An array whose cells are places of a draft; ``axis`` is that of the rows, if any."""
 
     __array_priority__ = 1000.0
     __slots__ = ("_tracing", "axis", "places")
@@ -78,7 +88,7 @@ class Tracer:
         """The shape of the array that it stands for."""
         shape = list(self.places.shape)
         if self.axis is not None:
-            shape[self.axis] = self._tracing.records
+            shape[self.axis] = self._tracing.rows
         return tuple(shape)
 
     @property
@@ -120,7 +130,7 @@ class Tracer:
 
     def __iter__(self) -> Iterator[Tracer]:
         if not self.ndim or self.axis == 0:
-            raise NotTraced("it goes through the records one by one.")
+            raise NotTraced(f"it goes through the {self._tracing.words.several} one by one.")
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> NoReturn:
@@ -138,22 +148,22 @@ class Tracer:
         raise NotTraced("it writes into an array; use np.where.")
 
     def __getitem__(self, key: Any) -> Tracer:
-        from kng.losses.traced.indexing import indexed
+        from kng.core.traced.indexing import indexed
 
         return indexed(self, key)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        from kng.losses.traced.numpy_calls import ufunc_called
+        from kng.core.traced.numpy_calls import ufunc_called
 
         return ufunc_called(self._tracing, ufunc, method, inputs, options)
 
     def __array_function__(self, call: Any, types: Any, args: Any, options: Any) -> Any:
-        from kng.losses.traced.numpy_calls import function_called
+        from kng.core.traced.numpy_calls import function_called
 
         return function_called(self._tracing, call, args, options)
 
     def __getattr__(self, name: str) -> Any:
-        from kng.losses.traced.numpy_calls import method_of
+        from kng.core.traced.numpy_calls import method_of
 
         if name.startswith("__"):
             raise AttributeError(name)
@@ -202,7 +212,7 @@ Tracer.__hash__ = None  # type: ignore[assignment]
 
 
 def spread(tracers: Sequence[Tracer], call: str) -> tuple[list[Places], int | None]:
-    """Return cells of one shape, as NumPy spreads arrays, and the axis of the records."""
+    """Return cells of one shape, as NumPy spreads arrays, and the axis of the rows."""
     depth = max(t.ndim for t in tracers)
     axes = {t.axis + depth - t.ndim for t in tracers if t.axis is not None}
     sizes = [t.shape for t in tracers]
@@ -219,7 +229,8 @@ def spread(tracers: Sequence[Tracer], call: str) -> tuple[list[Places], int | No
     axis = axes.pop() if axes else None
     spread_out = np.broadcast_arrays(*(t.places for t in tracers))
     if axis is not None and any(p.shape[axis] > 1 for p in spread_out):
-        raise NotTraced(f"{call} puts the records beside another axis; use column[:, None].")
+        several = tracers[0].tracing.words.several
+        raise NotTraced(f"{call} puts the {several} beside another axis; use column[:, None].")
     return [np.asarray(p) for p in spread_out], axis
 
 
@@ -234,7 +245,7 @@ def mapped(operation: str, *tracers: Tracer) -> Tracer:
 
 
 def _shown(tracer: Tracer) -> str:
-    """Return a shape with n for the records."""
+    """Return a shape with n for the rows."""
     sizes = ["n" if i == tracer.axis else str(v) for i, v in enumerate(tracer.places.shape)]
     return f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kng.losses.traced.graph import COMPARED, ONE, SELECT, TWO
-from kng.losses.traced.tracer import NotTraced, Tracer, Tracing, mapped, shown
+from kng.core.traced.graph import COMPARED, ONE, SELECT, TWO
+from kng.core.traced.tracer import NotTraced, Tracer, Tracing, mapped, shown
 
 # Powers by products, up to this one.
 _MOST = 64
@@ -57,8 +57,8 @@ def function_called(tracing: Tracing, call: Any, args: Any, options: Any) -> Any
     name = str(getattr(call, "__name__", call))
     if name not in _FUNCTIONS:
         raise NotTraced(
-            f"np.{name} is not one of the operations that can be traced, which act on one record "
-            "at a time."
+            f"np.{name} is not one of the operations that can be traced, which act on one "
+            f"{tracing.words.one} at a time."
         )
     try:
         return _FUNCTIONS[name](tracing, *args, **options)
@@ -118,15 +118,16 @@ def _whole_power(base: Tracer, exponent: int, one: Tracer) -> Tracer:
 def _product(left: Tracer, right: Tracer) -> Tracer:
     """Return left @ right as sums of products, in the order of the columns."""
     left, right = left.numbers(), right.numbers()
+    words = left.tracing.words
     if not left.ndim or not right.ndim or right.ndim > 2:
         raise NotTraced("np.matmul is for tables and vectors.")
     if left.axis == left.ndim - 1 or right.axis == max(right.ndim - 2, 0):
-        raise NotTraced("np.matmul sums over the records; a score is of one record.")
+        raise NotTraced(f"np.matmul sums over the {words.several}; {words.rule}.")
     terms = left.shape[-1]
     if terms != right.shape[max(right.ndim - 2, 0)]:
         raise NotTraced(f"np.matmul cannot multiply {shown(left)} by {shown(right)}.")
     if right.axis is not None and left.ndim > 1:
-        raise NotTraced("np.matmul needs the records on the left, as in X @ theta.")
+        raise NotTraced(f"np.matmul needs the {words.several} on the left, as in X @ theta.")
     total: Tracer | None = None
     for k in range(terms):
         row = right[k] if right.ndim == 1 else right[k, :]
@@ -149,13 +150,14 @@ def _along(operation: str, name: str) -> Callable[..., Tracer]:
             if given.axis is None:
                 raise NotTraced(f"np.{name} needs an axis.")
             raise NotTraced(
-                f"np.{name} without an axis goes over the records; a score is of one record. "
-                "Over columns, use axis=1."
+                f"np.{name} without an axis goes over the {tracing.words.several}; "
+                f"{tracing.words.rule}. Over columns, use axis=1."
             )
         along = _axis(0 if axis is None else axis, given, name)
         if along == given.axis:
             raise NotTraced(
-                f"np.{name} over axis {along} goes over the records; a score is of one record."
+                f"np.{name} over axis {along} goes over the {tracing.words.several}; "
+                f"{tracing.words.rule}."
             )
         cut: list[Any] = [slice(None)] * given.ndim
         total: Tracer | None = None
@@ -182,11 +184,10 @@ def _axis(axis: Any, tracer: Tracer, name: str) -> int:
     return int(axis) % tracer.ndim
 
 
-def _refused_over_records(name: str) -> Callable[..., Tracer]:
+def _refused_over_rows(name: str) -> Callable[..., Tracer]:
     def refuse(tracing: Tracing, *args: Any, **options: Any) -> Tracer:  # noqa: ARG001
-        raise NotTraced(
-            f"np.{name} looks at several records at once; a score is of one record alone."
-        )
+        words = tracing.words
+        raise NotTraced(f"np.{name} looks at several {words.several} at once; {words.rule} alone.")
 
     return refuse
 
@@ -224,10 +225,10 @@ def _stack(tracing: Tracing, arrays: Any, axis: int = 0) -> Tracer:
     if len(shapes) != 1 or not -depth <= axis < depth:
         raise NotTraced("np.stack needs arrays of one shape.")
     at = axis % depth
-    records = given[0].axis
-    if records is not None and at <= records:
-        records += 1
-    return Tracer(tracing, np.stack([t.places for t in given], axis=at), records)
+    rows = given[0].axis
+    if rows is not None and at <= rows:
+        rows += 1
+    return Tracer(tracing, np.stack([t.places for t in given], axis=at), rows)
 
 
 def _as_column(tracer: Tracer, beside: Sequence[Tracer]) -> Tracer:
@@ -245,7 +246,10 @@ def _concatenate(tracing: Tracing, arrays: Any, axis: int = 0) -> Tracer:
     if len(axes) != 1 or len({t.ndim for t in given}) != 1:
         raise NotTraced("np.concatenate needs arrays of one kind; use np.stack for columns.")
     if at == given[0].axis:
-        raise NotTraced("np.concatenate puts records behind records; a score is of one record.")
+        words = tracing.words
+        raise NotTraced(
+            f"np.concatenate puts {words.several} behind {words.several}; {words.rule}."
+        )
     try:
         places = np.concatenate([t.places for t in given], axis=at)
     except ValueError as error:
@@ -324,7 +328,7 @@ _OVER_COLUMNS = {
     }.items()
 }
 _SEVERAL = {
-    name: _refused_over_records(name)
+    name: _refused_over_rows(name)
     for name in (
         "sort", "argsort", "median", "quantile", "percentile", "cumsum", "cumprod", "diff", "roll",
         "flip", "std", "var", "average", "unique", "searchsorted", "ptp", "nanmean", "nansum",

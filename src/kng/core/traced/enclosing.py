@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from kng.losses.traced import lines
-from kng.losses.traced.boxes import Boxes
-from kng.losses.traced.enclosed import Enclosed, Told, chosen, coordinate, fixed
-from kng.losses.traced.graph import SELECT, SMOOTH, THETA, Cell, Graph
-from kng.losses.traced.smooth import smooth
+from kng.core.traced import lines
+from kng.core.traced.boxes import Boxes
+from kng.core.traced.enclosed import Enclosed, Told, chosen, coordinate, fixed
+from kng.core.traced.graph import SELECT, SMOOTH, THETA, Cell, Graph
+from kng.core.traced.smooth import smooth
 
 
 def enclosed(

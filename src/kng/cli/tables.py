@@ -1,0 +1,68 @@
+"""Where the data of a command are, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kng.cli.options import Decorator, option, with_options
+
+if TYPE_CHECKING:
+    import kng
+
+
+def _or_query(context: click.Context, parameter: click.Parameter, data: str | None) -> str | None:
+    """Ask for DATA as click does, unless a query names its files itself."""
+    if data is None and context.params.get("query") is None and not context.resilient_parsing:
+        raise click.MissingParameter(ctx=context, param=parameter)
+    return data
+
+
+DATA: Decorator = click.argument("data", metavar="[DATA]", required=False, callback=_or_query)
+_OPTIONS = (
+    option("--table", metavar="NAME", help="The table of a database."),
+    option(
+        "--query",
+        metavar="SQL",
+        is_eager=True,  # whether DATA may be left out depends on it
+        help="A query in the database's own SQL; without DATA in DuckDB's, over Parquet files.",
+    ),
+    option(
+        "--rows-per-record",
+        metavar="COUNT",
+        help="With a query that can drop or multiply rows: how many of its rows one record can "
+        "change, at most. Needs --neighbours add-remove.",
+    ),
+    option("--separator", metavar="CHARACTER", help="CSV: what separates cells (default ,)."),
+    option("--decimal", metavar="CHARACTER", help="CSV: the decimal mark, . or , (default .)."),
+    option("--thousands", metavar="CHARACTER", help="CSV: the mark between thousands, if any."),
+    option("--symbols", metavar="CHARACTERS", help="CSV: signs to ignore around numbers: '$%'."),
+    option("--encoding", metavar="NAME", help="CSV: the encoding of the file (default utf-8)."),
+    option(
+        "--rows",
+        metavar="NAME",
+        help="CSV: lines, if every line is a record (default); quoted, if quoted cells span lines.",
+    ),
+    option("--memory-limit", metavar="SIZE", help="Memory for reading, as in 4GB (default 1GB)."),
+    option("--threads", metavar="COUNT", help="Threads for reading (default: all cores)."),
+)
+# What every command about a table takes beside DATA.
+READING = with_options(*_OPTIONS)
+_NAMES = (
+    *("table", "query", "rows_per_record", "separator", "decimal", "thousands", "symbols"),
+    *("encoding", "rows", "memory_limit", "threads"),
+)
+# Written so that a shell need not know how to type it.
+_TAB = ("\\t", "tab")
+
+
+def read_table(options: Mapping[str, Any]) -> kng.Table:
+    """Return the table that the words describe; nothing is opened yet."""
+    from kng.data import Table
+
+    stated = {name: options[name] for name in _NAMES if options.get(name) is not None}
+    if stated.get("separator") in _TAB:
+        stated["separator"] = "\t"
+    return Table(options["data"], **stated)

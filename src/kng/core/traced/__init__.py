@@ -1,0 +1,1 @@
+"""Functions of callers as graphs of listed operations, on points and over boxes of theta."""

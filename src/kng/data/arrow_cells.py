@@ -1,0 +1,105 @@
+"""Cells of Arrow arrays as numbers and as text, each by itself; nothing they hold can raise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kng.data.engine import Column, Floats, Kind
+from kng.data.text.number_columns import NumberColumns
+
+# Decimals of so many digits are whole numbers below 2**53 over a power of ten that float64 holds,
+# so that one division rounds them correctly, which Arrow's own cast does not. Longer ones are read
+# as text.
+_EXACT_DIGITS = 15
+_NUMBERS = NumberColumns()
+
+
+def column_of(field: pa.Field) -> Column:
+    """Return what a schema says of a column."""
+    return Column(field.name, kind_of(field.type), field.nullable, str(field.type))
+
+
+def kind_of(arrow: pa.DataType) -> Kind:
+    """Return the kind of an Arrow type."""
+    kinds = pa.types
+    if kinds.is_dictionary(arrow):
+        return kind_of(arrow.value_type)
+    if kinds.is_boolean(arrow):
+        return Kind.BOOLEAN
+    if kinds.is_integer(arrow) or kinds.is_floating(arrow) or kinds.is_decimal(arrow):
+        return Kind.NUMBER
+    if kinds.is_date(arrow) or kinds.is_timestamp(arrow):
+        return Kind.DATE
+    if _is_text(arrow):
+        return Kind.TEXT
+    return Kind.CELLS if kinds.is_null(arrow) else Kind.OTHER
+
+
+def floats(cells: pa.Array) -> Floats:
+    """Return cells as float64, NaN where they are missing or no number."""
+    arrow = cells.type
+    if pa.types.is_dictionary(arrow):
+        cells = cells.dictionary_decode()
+        arrow = cells.type
+    if _is_text(arrow):
+        return _read(cells)
+    if pa.types.is_decimal(arrow):
+        return _decimals(cells)
+    if kind_of(arrow) not in (Kind.NUMBER, Kind.BOOLEAN):
+        return np.full(len(cells), np.nan)
+    if cells.null_count:
+        cells = pc.fill_null(cells.cast(pa.float64(), safe=False), np.nan)
+    elif arrow != pa.float64():
+        cells = cells.cast(pa.float64(), safe=False)
+    return np.asarray(cells.to_numpy(zero_copy_only=False))
+
+
+def texts(cells: pa.Array) -> pa.BinaryArray:
+    """Return cells as bytes, without spaces around them; null where they are no text."""
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    if not _is_text(cells.type):
+        return pa.nulls(len(cells), pa.binary())
+    if pa.types.is_binary(cells.type) or pa.types.is_large_binary(cells.type):
+        # Bytes may be no UTF-8, and making text of them would raise.
+        return pa.array([cell and cell.strip() for cell in cells.to_pylist()], pa.binary())
+    return pc.ascii_trim_whitespace(cells).cast(pa.binary())
+
+
+def _decimals(cells: pa.Array) -> Floats:
+    """Return decimals, each rounded once."""
+    if cells.type.precision > _EXACT_DIGITS or not 0 <= cells.type.scale <= _EXACT_DIGITS:
+        return _read(cells.cast(pa.string()))
+    whole = cells.cast(pa.decimal128(_EXACT_DIGITS, cells.type.scale)).buffers()[1]
+    # The lower of two words is all of a number of 15 digits.
+    words = np.frombuffer(whole, np.int64).reshape(-1, 2)[cells.offset : cells.offset + len(cells)]
+    found = words[:, 0] / 10.0**cells.type.scale
+    if cells.null_count:
+        found[np.asarray(cells.is_null())] = np.nan
+    return np.asarray(found)
+
+
+def prepare(arrow: pa.DataType) -> None:
+    """Load what reads a column of this type as numbers; called before anything is charged."""
+    decimal = pa.types.is_decimal(arrow) and arrow.precision > _EXACT_DIGITS
+    if decimal or _is_text(arrow):
+        _NUMBERS.prepare()
+
+
+def _read(cells: pa.Array) -> Floats:
+    """Return the numbers that texts spell."""
+    view = pa.types.is_string_view(cells.type)
+    return _NUMBERS.array(cells.cast(pa.string()) if view else cells)
+
+
+def _is_text(arrow: pa.DataType) -> bool:
+    kinds = pa.types
+    return bool(
+        kinds.is_string(arrow)
+        or kinds.is_large_string(arrow)
+        or kinds.is_string_view(arrow)
+        or kinds.is_binary(arrow)
+        or kinds.is_large_binary(arrow)
+    )

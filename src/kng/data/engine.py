@@ -1,0 +1,146 @@
+"""A table where it lives: its public columns, the number of its records, and blocks of cells.
+
+An engine reads; it does not know what the cells are for. Which columns are wanted, and how they
+become whole numbers, is said by a recipe (`kng.data.recipe`) and by an encoding. What is public of
+a table (names, kinds, whether a cell can be missing) is known when it is opened, from headers,
+footers, schemas and types. No cell is looked at for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Floats = NDArray[np.float64]
+Result = TypeVar("Result")
+
+
+class Kind(StrEnum):
+    """What the cells of a column are, as the container declares it."""
+
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TEXT = "text"
+    CELLS = "cells"  # nothing declares it: a CSV file, a list, an array of objects
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What is public of a column; ``declared`` is its type in the container's own words."""
+
+    name: str | None
+    kind: Kind = Kind.CELLS
+    optional: bool = True  # whether a cell can be missing
+    declared: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which columns are wanted, by position: as numbers, and as text."""
+
+    numbers: tuple[int, ...]
+    texts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some records: columns of numbers, in tables side by side, and columns of text.
+
+    What is missing, or is no number, is NaN. Text is bytes, null where it is missing.
+    """
+
+    numbers: Sequence[Floats]
+    texts: Sequence[pa.BinaryArray] = ()
+
+    def __len__(self) -> int:
+        return len(self.numbers[0]) if self.numbers else len(self.texts[0])
+
+    def part(self, first: int, end: int) -> Block:
+        """Return some of the records; nothing is copied."""
+        return Block(
+            [table[first:end] for table in self.numbers],
+            [column.slice(first, end - first) for column in self.texts],
+        )
+
+
+Blocks = Iterator[Block]
+
+
+class Engine(Protocol):
+    """A table; every method may be called again and then sees the same records."""
+
+    called: str  # what messages call it: the name of a file, or "the data"
+    room: int  # bytes in which whole numbers may be kept from one pass to the next; 0 for none
+
+    def columns(self) -> tuple[Column, ...]:
+        """Return what is public of its columns; reads no record."""
+        ...
+
+    def advice(self, wanted: Sequence[str]) -> str:
+        """Return a sentence that helps where columns are not found; empty if there is none."""
+        ...
+
+    def prepare(self, asked: Asked) -> None:
+        """Load what reading these columns needs, and refuse what cannot be read; reads no record.
+
+        Called before anything is counted or charged.
+        """
+        ...
+
+    def count(self) -> int:
+        """Return the number of records; before the charge only where it is public."""
+        ...
+
+    def run(self, asked: Asked, task: Callable[[Blocks], Result]) -> Iterable[Result]:
+        """Run a task over all records, where they are; one result for each share of them.
+
+        Together the shares are all records, each once, in whatever order.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of what was held since the table was opened."""
+        ...
+
+
+class LocalEngine(Engine, Protocol):
+    """An engine whose blocks come into this process."""
+
+    def blocks(self, asked: Asked) -> Blocks:
+        """Yield all records, each once."""
+        ...
+
+    def advice(self, wanted: Sequence[str]) -> str:  # noqa: ARG002
+        """Know no more than the names."""
+        return ""
+
+    def prepare(self, asked: Asked) -> None:  # noqa: ARG002
+        """Need nothing."""
+        return
+
+    def run(self, asked: Asked, task: Callable[[Blocks], Result]) -> Iterable[Result]:
+        """Run a task over all records in one go."""
+        yield task(self.blocks(asked))
+
+    def close(self) -> None:
+        """Hold nothing, so let go of nothing."""
+        return
+
+
+@runtime_checkable
+class WholeColumns(Protocol):
+    """An engine that can show a column of numbers as one array, without copying it."""
+
+    def whole(self, position: int) -> NDArray[Any] | None:
+        """Return the array; None where a column is not one."""
+        ...

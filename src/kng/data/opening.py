@@ -1,0 +1,149 @@
+"""Whatever the caller has, opened as a source of records; checks columns and reads no record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kng.core.encoding import Encoding
+from kng.core.errors import SchemaError
+from kng.data.engine import Column, Engine, Kind
+from kng.data.labels import Labels
+from kng.data.memory import MemoryEngine, column_part, layout
+from kng.data.recipe import Labelled, Plain
+from kng.data.registry import open_table
+from kng.data.source import TableSource
+
+# How a column that is no number becomes one.
+_REMEDIES = {
+    Kind.TEXT: "Convert it to a number first",
+    Kind.DATE: "Convert it first, as to days since a date",
+    Kind.OTHER: "Choose a column of numbers",
+}
+
+
+def open_source(data: Any, encoding: Encoding) -> TableSource:
+    """Return a source over the columns that the encoding names, or over all of them.
+
+    Parameters
+    ----------
+    data : array, sequence, series, data frame, path, address or `kng.Table`
+    encoding : Encoding
+        How a record becomes integers.
+    """
+    names, width = encoding.bounds.columns, len(encoding)
+    engine = open_table(data)
+    if engine is None:
+        if names is not None:
+            raise SchemaError(
+                f"bounds name columns ({', '.join(names)}), but the data have no column names. "
+                "Give a data frame, or bounds as a pair."
+            )
+        engine = MemoryEngine(layout(data, width))
+        for column in engine.columns():
+            require_number(column, engine.called)
+        return TableSource(engine, Plain(tuple(range(width))), encoding)
+    positions = positions_of(engine, names, width)
+    return TableSource(engine, Plain(positions), encoding)
+
+
+def open_columns(data: Any, columns: Sequence[str], encoding: Encoding) -> TableSource:
+    """Return a source over named columns, in the order of the encoding.
+
+    For a regression these are the covariates and, last, the response.
+    """
+    engine = _named(data)
+    return TableSource(engine, Plain(positions_of(engine, columns, len(columns))), encoding)
+
+
+def open_labelled_columns(
+    data: Any, columns: Sequence[str], labels: Labels, encoding: Encoding
+) -> TableSource:
+    """Return a source over named columns, the last of them a label."""
+    engine = _named(data)
+    *covariates, label = positions_of(engine, columns, len(columns), numbers=len(columns) - 1)
+    return TableSource(engine, Labelled(tuple(covariates), label, labels), encoding)
+
+
+def open_regression(X: Any, y: Any, encoding: Encoding) -> TableSource:
+    """Return a source over covariates and a response that stand side by side."""
+    engine, positions = _beside(X, y, len(encoding) - 1)
+    return TableSource(engine, Plain(positions), encoding)
+
+
+def open_labelled(X: Any, y: Any, labels: Labels, encoding: Encoding) -> TableSource:
+    """Return a source over covariates and labels that stand side by side."""
+    engine, (*covariates, label) = _beside(X, y, len(encoding) - 1)
+    return TableSource(engine, Labelled(tuple(covariates), label, labels), encoding)
+
+
+def open_response(y: Any, encoding: Encoding) -> TableSource:
+    """Return a source over a response alone."""
+    return TableSource(MemoryEngine([column_part(y)]), Plain((0,)), encoding)
+
+
+def _beside(X: Any, y: Any, width: int) -> tuple[MemoryEngine, tuple[int, ...]]:
+    covariates, response = layout(X, width), column_part(y)
+    if len(covariates[0].cells) != len(response.cells):
+        raise SchemaError("X and y differ in their number of records.")
+    for column in MemoryEngine(covariates).columns():
+        require_number(column, "X")
+    return MemoryEngine([*covariates, response]), tuple(range(width + 1))
+
+
+def _named(data: Any) -> Engine:
+    engine = open_table(data)
+    if engine is None:
+        raise SchemaError(
+            "columns are chosen by name, but the data have no column names. Give a data frame, a "
+            "file or a table."
+        )
+    return engine
+
+
+def positions_of(
+    engine: Engine, names: Sequence[str] | None, width: int, numbers: int | None = None
+) -> tuple[int, ...]:
+    """Return where the columns stand; the first ``numbers`` of them, or all, must be numbers."""
+    columns, called = engine.columns(), engine.called
+    known = [column.name for column in columns]
+    has = "have" if called == "the data" else "has"
+    if names is None:
+        if len(columns) != width:
+            raise SchemaError(
+                f"{called} {has} {len(columns)} columns ({_listed(known)}), the bounds describe "
+                f"{width}. Name the columns to use, as in bounds={{{known[0]!r}: (0, 100)}}."
+                f"{engine.advice(())}"
+            )
+        names = [str(name) for name in known]
+    absent = [name for name in names if name not in known]
+    if absent:
+        they = "they have" if has == "have" else "it has"
+        raise SchemaError(
+            f"{called} {has} no column named {absent[0]!r}; {they} {_listed(known)}."
+            f"{engine.advice(names)}"
+        )
+    twice = [name for name in names if known.count(name) > 1]
+    if twice:
+        raise SchemaError(f"{called} {has} two columns named {twice[0]!r}; rename one of them.")
+    found = tuple(known.index(name) for name in names)
+    for at in found[:numbers]:
+        require_number(columns[at], called)
+    return found
+
+
+def require_number(column: Column, called: str) -> None:
+    """Refuse a column that is declared to be something else."""
+    if column.kind not in _REMEDIES:
+        return
+    name = "a column" if column.name is None else f"column {column.name!r}"
+    declared = f" ({column.declared})" if column.declared else ""
+    raise SchemaError(
+        f"{name} of {called} holds {column.kind.value}{declared}, and a number is needed. "
+        f"{_REMEDIES[column.kind]}."
+    )
+
+
+def _listed(names: Sequence[str | None]) -> str:
+    shown = [repr(name) for name in names[:20]]
+    return ", ".join([*shown, "..."] if len(names) > len(shown) else shown)

@@ -1,0 +1,78 @@
+"""Which columns a release uses, and how cells become the numbers that are encoded.
+
+A recipe looks at one record at a time, so neighbouring tables stay neighbouring. It is public and
+can be pickled, so that it can travel to where the records are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kng.data.engine import Asked, Block, Floats
+from kng.data.labels import Labels
+
+
+class Recipe(Protocol):
+    """What is asked of a table, and what is made of a block of it."""
+
+    @property
+    def asked(self) -> Asked:
+        """The columns that are read."""
+        ...
+
+    def tables(self, block: Block) -> Sequence[Floats]:
+        """Return the numbers to be encoded, tables side by side; NaN is missing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Columns of numbers, as they are."""
+
+    positions: tuple[int, ...]
+
+    @property
+    def asked(self) -> Asked:
+        """The columns that are read."""
+        return Asked(self.positions)
+
+    def tables(self, block: Block) -> Sequence[Floats]:
+        """Return the numbers."""
+        return block.numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Covariates and, last, a label: the position of its class, or their number if it is none.
+
+    A record with a covariate that is missing has no class either: it is absent.
+    """
+
+    covariates: tuple[int, ...]
+    label: int
+    labels: Labels
+
+    @property
+    def asked(self) -> Asked:
+        """The columns that are read; labels are numbers or text, as the classes are."""
+        if self.labels.text:
+            return Asked(self.covariates, (self.label,))
+        return Asked((*self.covariates, self.label))
+
+    def tables(self, block: Block) -> Sequence[Floats]:
+        """Return the covariates and the codes of the labels."""
+        if self.labels.text:
+            tables, codes = list(block.numbers), self.labels.codes_of_text(block.texts[0])
+        else:
+            *tables, last = block.numbers
+            if last.shape[1] > 1:  # covariates and labels in one table
+                tables, last = [*tables, last[:, :-1]], last[:, -1:]
+            codes = self.labels.codes_of_numbers(last[:, 0])
+        absent = float(len(self.labels.classes))
+        for table in tables:
+            codes[np.isnan(table).any(axis=1)] = absent
+        return [*tables, codes.reshape(-1, 1)]

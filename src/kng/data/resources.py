@@ -1,0 +1,53 @@
+"""How much memory and how many threads reading may use; stated by the caller or a default."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from kng.core.errors import SpecError
+from kng.core.exact import whole
+
+# A gigabyte, of which an engine gets half and records that are kept a quarter. The rest is for what
+# a loss makes of them.
+_USUAL = 2**30
+# An engine that decodes Parquet needs some of it for each thread.
+_LEAST = 2**27
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Bytes of memory, and threads if they are limited."""
+
+    memory: int = _USUAL
+    threads: int | None = None
+
+    @property
+    def engine(self) -> int:
+        """Bytes that an engine may use for its own work."""
+        return self.memory // 2
+
+    @property
+    def kept(self) -> int:
+        """Bytes in which whole numbers are kept from one pass to the next."""
+        return self.memory // 4
+
+
+def resources_of(memory_limit: Any, threads: Any) -> Resources:
+    """Read a limit such as "2GB" or a number of bytes, and a number of threads."""
+    memory = _USUAL if memory_limit is None else _bytes(memory_limit)
+    if memory < _LEAST:
+        raise SpecError(f"memory_limit must be at least 128MB, got {memory_limit!r}.")
+    return Resources(memory, None if threads is None else whole(threads, "threads", 1))
+
+
+def _bytes(value: Any) -> int:
+    if isinstance(value, str):
+        found = _SIZE.fullmatch(value)
+        if found is None:
+            raise SpecError(f"memory_limit must be a size such as '2GB' or '500MB', got {value!r}.")
+        return int(float(found[1]) * _UNITS[found[2].upper()])
+    return whole(value, "memory_limit", 1)

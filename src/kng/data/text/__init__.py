@@ -1,0 +1,1 @@
+"""Text as it stands in files: lines, cells, and the numbers that cells spell."""
