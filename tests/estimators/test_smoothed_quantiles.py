@@ -243,3 +243,50 @@ def test_planes_and_records_far_apart_are_answered(intercept):
         fitted = model(quantile=[0.1, 0.9], fit_intercept=intercept, epsilon=3).fit(X, y)
         assert np.isfinite(fitted.predict(X)).all()
         assert (fitted.smoothing_ > 0).all()
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
+def test_the_push_forward_of_a_smoothed_loss_is_the_one_of_its_parts(intercept, neighbours):
+    """KNG of parts put together by hand gives the same integers from the same bits."""
+    X, y = records(3000)
+    loss = kng.losses.Linear(kng.losses.SmoothedPinball(0.3, 0.5), intercept=intercept)
+    hand = kng.KNG(loss, domain=kng.domains.Box(-4, 4), sampler="push-forward")
+    shared = {"bounds_X": (-1, 1), "bounds_y": (-8, 8), "epsilon": 4, "random_state": 9}
+    fitted = kng.QuantileRegressor(
+        quantile=0.3, smoothing=0.5, coef_bound=4, sampler="push-forward", fit_intercept=intercept,
+        neighbours=neighbours, **shared,
+    ).fit(X, y)  # fmt: skip
+    found = hand.release(X, y, neighbours=neighbours, **shared)
+    assert fitted.release_.integers == found.integers
+    assert fitted.release_.law == found.law
+    assert fitted.smoothing_ == 0.5
+    assert "0.5" in fitted.release_.details["smoothing"]
+
+
+def test_the_push_forward_of_two_quantiles_shares_epsilon():
+    X, y = records(20_000, columns=3)
+    options = {"sampler": "push-forward", "smoothing": 1, "coef_bound": 4}
+    fitted = model(quantile=[0.25, 0.75], **options).fit(X, y)
+    assert np.abs(fitted.coef_ - np.linspace(1, -1, 3)).max() < 0.1
+    assert np.all(np.diff(fitted.predict(X), axis=1) >= 0)
+    assert fitted.smoothing_.tolist() == [1, 1]
+    assert fitted.release_.event.epsilon == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({}, "give it in units of y"),
+        ({"smoothing": "auto"}, "give it in units of y"),
+        ({"smoothing": 1, "mechanism": "exponential"}, "draws"),
+        ({"smoothing": 1, "mechanism": "objective"}, "does not serve objective perturbation"),
+        ({"smoothing": 1e-9}, "smoothing must lie between"),
+        ({"smoothing": 0.01, "coef_bound": 80}, "coef_bound must lie between 1/256 and 4096"),
+    ],
+)
+def test_a_push_forward_that_cannot_be_is_refused_before_the_charge(options, says, tmp_path):
+    ledger = kng.Ledger(tmp_path / "budget.db", cap=9)
+    with pytest.raises(kng.KngError, match=says):
+        model(sampler="push-forward", ledger=ledger, random_state=None, **options).fit(*records(50))
+    assert ledger.spent == 0

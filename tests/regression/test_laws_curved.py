@@ -69,7 +69,9 @@ def test_objective_perturbation_of_the_logistic_loss(name: str) -> None:
     asked = Problem(loss.over(design), NORMS[norm], domain, design.records, design.lattice, unit)
     plan = ObjectivePerturbation(share).plan(asked, Fraction(epsilon))
     q, corner = float(plan.share), length(np.ones((1, d)), norm)[0]
-    rate = q * epsilon / (corner * (2 if relation == REPLACE else 1))
+    # One record changes 2 sigma(T), T the largest |z'theta|: the radius, on a ball.
+    most = 1.0 if radius is None else 1 / (1 + np.exp(-float(radius)))
+    rate = q * epsilon / (corner * most * (2 if relation == REPLACE else 1))
     ridge = d / 4 / np.expm1((1 - q) * epsilon)
     field = loss.over(design).read(open_regression(X, y, design.records), [plan])[0]
     bits = SeededBits(41)

@@ -44,18 +44,23 @@ from kng.estimators.several_quantiles import (
 from kng.estimators.smoothed_quantiles import (
     SmoothedRequest,
     bandwidth_of,
+    drawn_bandwidth,
     is_smoothed,
+    refuse_bandwidth,
     refuse_unsmoothed,
 )
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import (
     JITTER,
     LEAST_BOUND,
+    MOST,
     MOST_SPLIT,
+    SCALES,
     encoded,
     linear_design,
 )
 from kng.losses.pointwise.pinball import Pinball
+from kng.losses.pointwise.smoothed_pinball import SmoothedPinball
 from kng.mechanisms import KNG, Exponential
 
 # Records and lattice are the same for every quantile.
@@ -118,9 +123,11 @@ class QuantileRegressor(PrivateRegressor):
         perturbation of the smoothed loss for more of them, or where smoothing is given.
     norm : {"auto", "linf", "l2", "l1"} or a norm of `kng.norms`
         "auto" is the best norm there is for one record's change.
-    sampler : {"auto", "branch-and-bound", "hit-and-run", "perturbed"}
+    sampler : {"auto", "branch-and-bound", "push-forward", "hit-and-run", "perturbed"}
         "auto" is branch and bound for KNG and the exponential mechanism, and "perturbed", noise and
-        a convex solve, for objective perturbation. The Markov chain is taken only by name.
+        a convex solve, for objective perturbation. "push-forward" draws KNG of the smoothed loss in
+        real arithmetic, for any number of coefficients, and needs a number as smoothing. The
+        Markov chain is taken only by name.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
@@ -217,7 +224,7 @@ class QuantileRegressor(PrivateRegressor):
             self._minimise(ask, asked, columns, openings)
             return
         self.__dict__.pop("smoothing_", None)
-        design = self._design(columns)
+        width, design = drawn_bandwidth(self._way, self.smoothing), self._design(columns)
         resolved(ask.epsilon, None, design)
         source = openings.table(design.records)
         unit, m = ask.unit(source), len(asked)
@@ -236,12 +243,14 @@ class QuantileRegressor(PrivateRegressor):
             Lattice(answers.origin * m, answers.step * m, answers.last * m),
             False,
             self._public_bounds(columns),
-            self._described(columns, design, unit, asked, _DRAWN[apart]),
+            {**self._described(columns, design, unit, asked, _DRAWN[apart]), **_smoothed(width)},
             finish,
             design.units.repeated(m),
         )
         self.release_ = release([Stage(plans, source)], answer, ask.ledger, ask.bits)
         self._read_off(asked, design.dim)
+        if width is not None:
+            self.smoothing_ = np.full(m, float(width)) if asked.several else float(width)
 
     def _minimise(
         self, ask: Request, asked: Quantiles, columns: Columns, openings: Openings
@@ -306,23 +315,32 @@ class QuantileRegressor(PrivateRegressor):
         return np.sort(found, axis=1) if found.ndim > 1 else found
 
     def _design(self, columns: Columns) -> Design:
+        width = drawn_bandwidth(self._way, self.smoothing)
         response, intercept = response_range(self.bounds_y), bool(self.fit_intercept)
-        return linear_design(_TILTED, intercept, self._covariates(columns), response)
+        design = linear_design(_TILTED, intercept, self._covariates(columns), response)
+        if width is None:
+            return design
+        refuse_bandwidth(width, design)
+        smoothed = _pointwise(_TILTED.tau, width)
+        return linear_design(smoothed, intercept, self._covariates(columns), response)
 
     def _box(self, design: Design) -> Domain:
         """Return where effects are looked for: a domain, or within coef_bound."""
         domain = self._way.domain
         if domain is not None:
             return domain
-        bound = _REACH * design.half_y
+        low, high = response_range(self.bounds_y)
+        half = (high - low) / 2 if self.fit_intercept else max(abs(low), abs(high))
+        bound = _REACH * half
         if self.coef_bound is not None:
             bound = positive(self.coef_bound, "coef_bound")
-        if not LEAST_BOUND <= bound / design.half_y <= MOST_SPLIT:
+        most = MOST_SPLIT if design.half_y == half else MOST
+        if not LEAST_BOUND <= bound / design.half_y <= most:
             raise SpecError(
-                f"coef_bound must lie between 1/256 and 256 times {show(design.half_y)}, the unit "
-                f"of the response; got {self.coef_bound}. Leave it out for twice the range of y."
+                f"coef_bound must lie between 1/256 and {most} times {show(design.half_y)}, the "
+                f"unit of the response; got {show(bound)}. Leave it out for twice the range of y."
             )
-        return self._based(Box(-bound, bound), design.half_y)
+        return self._based(Box(-bound, bound), half)
 
     def _plans(
         self,
@@ -334,13 +352,14 @@ class QuantileRegressor(PrivateRegressor):
     ) -> list[DensityPlan]:
         """Plan one draw per quantile, beside the nearest that was drawn before it if ``apart``."""
         way, order = self._way, asked.order(apart)
+        width = drawn_bandwidth(way, self.smoothing)
         taus = [asked.taus[i] for i in order]
         way.refuse_norm()
         kind: Kind = "value" if way.name == "exponential" else "gradient"
         weigh = Exponential() if kind == "value" else KNG()
         plans: list[DensityPlan] = []
         for step, (tau, at) in enumerate(zip(taus, order, strict=True)):
-            linear = Linear(Pinball(tau), intercept=design.intercept)
+            linear = Linear(_pointwise(tau, width), intercept=design.intercept)
             loss, domain, answers = on_effects(linear, design, effects, kind)
             norm = norm_for(way.norm, loss, unit, bounded=domain.bounded)
             if step and apart:
@@ -376,3 +395,17 @@ class QuantileRegressor(PrivateRegressor):
             "response": f"clipped to its bounds, then shifted at random by up to {show(shift)}",
             **super()._facts(),
         }
+
+
+def _pointwise(tau: Fraction, width: Fraction | None) -> Pinball | SmoothedPinball:
+    return Pinball(tau) if width is None else SmoothedPinball(tau, width)
+
+
+def _smoothed(width: Fraction | None) -> dict[str, Fact]:
+    """Return what a receipt says of planes that are drawn from a smoothed loss."""
+    if width is None:
+        return {}
+    return {
+        "response": f"values more than {show(SCALES * width)} from its middle are clipped",
+        "smoothing": f"check loss averaged over shifts of y of up to {show(width)}",
+    }

@@ -41,6 +41,8 @@ _WIDEST = Fraction(7, 8)
 # Up to so many coefficients boxes are a way to draw.
 _MOST_BOXES = 5
 _SOLVING = ("auto", "perturbed")
+# The sampler that draws a smoothed loss.
+PUSHING = "push-forward"
 _EVERYTHING = Whole(base=Uniform())
 # Parts of a quantile's epsilon, but for what residuals cost: of two fits, and of three.
 _TWO = (Fraction(1, 4), Fraction(3, 4))
@@ -246,10 +248,12 @@ class _Fits:
 
 def is_smoothed(way: Way, smoothing: Any, dim: int, coef_bound: Any) -> bool:
     """Tell from public facts whether a smoothed loss is minimised, or planes are drawn."""
+    if way.sampler == PUSHING and way.name in ("auto", "kng"):
+        return False
     if smoothing is not None and way.name in ("kng", "exponential"):
         raise IncompatibleParts(
             f"mechanism={way.name!r} draws planes of the check loss itself, without smoothing. "
-            "Leave one of them out."
+            f"Leave one of them out, or use sampler={PUSHING!r}, which draws KNG of a smoothed one."
         )
     if way.name != "auto":
         return way.name == "objective"
@@ -258,17 +262,34 @@ def is_smoothed(way: Way, smoothing: Any, dim: int, coef_bound: Any) -> bool:
     return smoothing is not None or (dim > _MOST_BOXES and not drawn)
 
 
+def drawn_bandwidth(way: Way, smoothing: Any) -> Fraction | None:
+    """Return the bandwidth of planes that are drawn; None where the check loss has none."""
+    if way.sampler != PUSHING:
+        return None
+    if way.name == "exponential" or smoothing is None or isinstance(smoothing, str):
+        raise IncompatibleParts(
+            f"sampler={PUSHING!r} draws KNG of a smoothed check loss, whose bandwidth must be "
+            "public; give it in units of y, as in smoothing=5, with mechanism='kng'."
+        )
+    return positive(smoothing, "smoothing")
+
+
 def bandwidth_of(smoothing: Any, design: Design) -> Fraction | None:
     """Read ``smoothing``: a number in units of y, or None for "auto"."""
     if smoothing is None or (isinstance(smoothing, str) and smoothing == "auto"):
         return None
     width = positive(smoothing, "smoothing")
+    refuse_bandwidth(width, design)
+    return width
+
+
+def refuse_bandwidth(width: Fraction, design: Design) -> None:
+    """Refuse bandwidths that the steps of y cannot tell from none, or from its whole range."""
     if not _LEAST <= width / design.half_y <= _MOST:
         raise SpecError(
             f"smoothing must lie between 1/65536 and 16 times {show(design.half_y)}, the unit of "
             f"the response; got {show(width)}. smoothing='auto' finds one."
         )
-    return width
 
 
 def refuse_unsmoothed(way: Way, coef_bound: Any, noncrossing: str) -> None:
