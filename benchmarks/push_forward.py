@@ -65,14 +65,16 @@ def chains(pushed: Pushed, seed: int) -> np.ndarray:
 
     They ask for gradients and nothing else of the sampler but the scale of their directions.
     """
-    rng, plan, field = np.random.default_rng(seed), pushed.plan, pushed.field
-    norm, rate = plan.problem.norm, float(plan.rate / plan.steady)  # type: ignore[operator]
+    rng, field = np.random.default_rng(seed), pushed.field
+    norm = pushed.plan.problem.norm
     root = np.linalg.cholesky(pushed.shells.inverse)
     wide = WIDE * pushed.shells.unit
 
     def heights(thetas: np.ndarray) -> np.ndarray:
         inside = (np.abs(thetas) <= 5).all(axis=1)
         sizes = norm.lengths(field.gradients(thetas))  # type: ignore[attr-defined]
+        # epsilon / 2 over Delta = 2 sigma(T), T = ||theta||_1 the largest log-odds of a record
+        rate = (1 + np.exp(-np.abs(thetas).sum(axis=1))) / 4
         return np.where(inside, -rate * sizes, -np.inf)
 
     d = len(root)
