@@ -140,8 +140,8 @@ def _shown(node: Node) -> Shown | Star:
         _only(node, {"class", "type", "relation_name"})
         return Star(node.get("relation_name"))
     value = _value(node)
-    name = node.get("alias") or (value.path[-1] if isinstance(value, Name) else None)
-    if name is None:
+    name = node.get("alias")
+    if name is None and not isinstance(value, Name):
         raise SchemaError(
             "the query computes a column without a name. Give it one, as in "
             "SELECT pay + bonus AS income."

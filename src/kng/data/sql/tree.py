@@ -61,10 +61,10 @@ class Star:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A column of the result."""
+    """A column of the result; without a name it has that of the column that it is."""
 
     value: Expression
-    name: str
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,8 +58,8 @@ def _shown(column: Shown | Star, scope: Scope[T], dialect: Dialect[T]) -> list[t
         return [(path[-1], dotted(path), kind) for path, kind in scope.all(column)]
     if isinstance(column.value, Name):
         path, kind = scope.find(column.value)
-        return [(column.name, dotted(path), kind)]
-    return [(column.name, *dialect.value(column.value, scope))]
+        return [(column.name or path[-1], dotted(path), kind)]
+    return [(column.name or "", *dialect.value(column.value, scope))]
 
 
 def _from(source: From, dialect: Dialect[T]) -> Scope[T]:
