@@ -168,6 +168,9 @@ class PostgresEngine(LocalEngine):
         if any(self._columns[at][1].family is Family.NUMERIC for at in asked.numbers):
             prepare(pa.string())
         self._session.rows(f"EXPLAIN {self._selected(asked)}")
+        # No row, but what a stream of them needs is loaded.
+        for _ in self._session.batches("SELECT CAST(NULL AS double precision) AS c WHERE false"):
+            pass
 
     def count(self) -> int:
         """Return the number of records; no column is read."""
