@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.events import watched
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -130,7 +132,7 @@ class LocalEngine(Engine, Protocol):
 
     def run(self, asked: Asked, task: Callable[[Blocks], Result]) -> Iterable[Result]:
         """Run a task over all records in one go."""
-        yield task(self.blocks(asked))
+        yield task(watched(self.blocks(asked)))
 
     def close(self) -> None:
         """Hold nothing, so let go of nothing."""

@@ -12,6 +12,7 @@ from typing import Any
 from kng.core.bits import Bits, bits_of
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SchemaError, SpecError, SpecTypeError
+from kng.core.events import Counting, tell
 from kng.core.exact import listed, positive, show, whole
 from kng.core.kinds import members, require
 from kng.core.parts import Base, Domain, Ledger, Norm, described
@@ -39,6 +40,7 @@ class Request:
         """Return the privacy unit; counts the records only where their number is public."""
         if self.neighbours == AddRemove.name:
             return _unit(None, self.n_max, self.records_per_person)
+        tell(Counting())
         n = source.count()
         if n == 0:
             raise SchemaError("The data are empty. Provide at least one record.")
