@@ -68,7 +68,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     sampler = certificate.sampler.name
     tell(Planned(answer.statistic, event.mechanism, sampler, event.guarantee, event.epsilon))
     charge = None if ledger is None else _charged(ledger, event, parameters)
-    tell(Reading(plans[0].problem.unit.neighbours.counted))
+    tell(Reading(plans[0].problem.unit.neighbours.n))
     with private_zone():
         integers = answer.lattice.clamp(answer.finish(_draw(stages, bits)))
         result = Release(

@@ -22,10 +22,10 @@ class ChargeWatch:
             self._settled = True
 
     def passed(self, records: int) -> None:
-        """Records do not matter."""
+        """Ignore records."""
 
     def ended(self) -> None:
-        """Passes do not matter."""
+        """Ignore passes."""
 
     def tell(self) -> str:
         """Return what is said after an interrupt."""

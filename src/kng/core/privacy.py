@@ -65,11 +65,6 @@ class ReplaceOne:
         """The public number of records."""
         return self.n
 
-    @property
-    def counted(self) -> int | None:
-        """The number of records, which is public."""
-        return self.n
-
 
 # More records than any table has; nobody has stated it, so no receipt shows it.
 _UNSTATED = 2**40
@@ -85,6 +80,7 @@ class AddRemove:
 
     n_max: int = _UNSTATED
     name: ClassVar[str] = "add-remove"
+    n: ClassVar[int | None] = None  # nothing public
 
     def __post_init__(self) -> None:
         whole(self.n_max, "n_max", 1)
@@ -93,11 +89,6 @@ class AddRemove:
     def stated(self) -> int | None:
         """What the caller has said about the number of records, if anything."""
         return None if self.n_max == _UNSTATED else self.n_max
-
-    @property
-    def counted(self) -> int | None:
-        """Nothing: the number of records is private."""
-        return None
 
 
 Neighbours = ReplaceOne | AddRemove
