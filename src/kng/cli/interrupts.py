@@ -40,7 +40,7 @@ class ChargeWatch:
             case Charged(epsilon, entry):
                 return (
                     f"Interrupted after the charge: epsilon {show(epsilon)} stays spent, as entry "
-                    f"{entry} of the ledger. No answer was drawn."
+                    f"{entry} of the ledger."
                 )
             case Charging():
                 return (

@@ -17,6 +17,7 @@ from kng.core.errors import SchemaError
 from kng.data.arrow import block_of
 from kng.data.arrow_cells import prepare
 from kng.data.engine import Asked, Blocks, Column, Kind, LocalEngine
+from kng.data.interruptible import called, streamed
 from kng.data.resources import Resources
 from kng.data.stamp import Stamp
 from kng.data.table import Table
@@ -44,13 +45,15 @@ class DuckEngine(LocalEngine):
     def __init__(
         self,
         relation: duckdb.DuckDBPyRelation,
-        called: str,
+        name: str,
         room: int,
         stamp: Stamp | None = None,
         filled: frozenset[str] = frozenset(),
+        connection: duckdb.DuckDBPyConnection | None = None,
     ) -> None:
-        self.called, self.room = called, room
+        self.called, self.room = name, room
         self._relation, self._stamp, self._filled = relation, stamp, filled
+        self._connection = connection
 
     def columns(self) -> tuple[Column, ...]:
         """Return names and kinds."""
@@ -69,7 +72,7 @@ class DuckEngine(LocalEngine):
     def count(self) -> int:
         """Return the number of records; no column is decoded."""
         self._unchanged()
-        ((number,),) = self._relation.aggregate("count(*)").fetchall()
+        ((number,),) = called(self._relation.aggregate("count(*)").fetchall, self._stop)
         return int(number)
 
     def blocks(self, asked: Asked) -> Blocks:
@@ -81,9 +84,15 @@ class DuckEngine(LocalEngine):
         aliased = ", ".join(f"{expression} AS c{k}" for k, expression in enumerate(wanted))
         first = len(asked.numbers)
         placed = Asked(tuple(range(first)), tuple(range(first, len(wanted))))
-        for batch in self._relation.project(aliased).to_arrow_reader(_BATCH):
+        projected = self._relation.project(aliased)
+        for batch in streamed(lambda: iter(projected.to_arrow_reader(_BATCH)), self._stop):
             yield block_of(batch, placed)
         self._unchanged()
+
+    def _stop(self) -> None:
+        """End a query; without its connection it ends by itself."""
+        if self._connection is not None:
+            self._connection.interrupt()
 
     def _unchanged(self) -> None:
         if self._stamp is not None:
@@ -105,7 +114,7 @@ def connected(resources: Resources) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config=settings)
 
 
-def parquet(paths: Sequence[Path], called: str, resources: Resources) -> DuckEngine:
+def parquet(paths: Sequence[Path], name: str, resources: Resources) -> DuckEngine:
     """Open Parquet files of one schema; reads their footers."""
     stamp = Stamp.of(paths)
     connection, names = connected(resources), [str(path) for path in paths]
@@ -118,13 +127,13 @@ def parquet(paths: Sequence[Path], called: str, resources: Resources) -> DuckEng
         relation = connection.read_parquet(names, hive_partitioning=False)
     except duckdb.Error:
         raise SchemaError(
-            f"cannot read {called} as Parquet. Check that every file is complete."
+            f"cannot read {name} as Parquet. Check that every file is complete."
         ) from None
     schemas = {path: [row[1:] for row in rows if row[0] == path] for path in names}
     _refuse_mixed(schemas)
     required = [{row[0] for row in one if row[3] == "REQUIRED"} for one in schemas.values()]
     filled = frozenset.intersection(*map(frozenset, required))
-    return DuckEngine(relation, called, resources.kept, stamp, filled)
+    return DuckEngine(relation, name, resources.kept, stamp, filled, connection)
 
 
 def _refuse_mixed(schemas: dict[str, list[tuple[Any, ...]]]) -> None:
@@ -163,4 +172,6 @@ def open_table(table: Table) -> DuckEngine:
             f"DuckDB's {type(table.source).__name__} is no table. Give a relation, as from "
             "connection.sql('SELECT ...'), or a path to the database."
         )
-    return DuckEngine(table.source, "the data", table.resources.kept)
+    # A relation keeps its connection to itself; it is asked for only to be interrupted.
+    connection = getattr(table.source, "_con", None)
+    return DuckEngine(table.source, "the data", table.resources.kept, connection=connection)
