@@ -12,6 +12,9 @@ _OPTIONS = (
     *("base", "centre", "coef_bound", "expectile", "granularity", "mechanism", "n_max"),
     *("neighbours", "noncrossing", "norm", "quantile", "records_per_person", "sampler", "scale"),
     *("smoothing", "threshold", "weights"),
+    # How DATA are read.
+    *("separator", "decimal", "thousands", "symbols", "encoding", "rows", "ending"),
+    *("table", "query", "rows_per_record", "memory_limit", "threads"),
 )
 _NAMES = "|".join(_OPTIONS)
 # What stands in quotes is the caller's own: a column may be called n_max.
@@ -28,7 +31,10 @@ _PHRASES = (
         r"Give bounds as \{column: \(low, high\)\} or one array per end",
         "Name them, as in --bounds x=0:50 --bounds y=0:50",
     ),
-    (r"Load other formats yourself and give the data frame", "Convert other formats to CSV first"),
+    (
+        r"Load other formats yourself and give the data frame",
+        "Convert other formats to Parquet or CSV first",
+    ),
     (r"or of a new file for one", "or make one with kng budget create"),
     (r"\bhistory\(\) lists", "kng budget history lists"),
     (r"^sequence must be that of", "--receipt must be the number of"),
@@ -36,6 +42,8 @@ _PHRASES = (
     (r"Use fit_intercept=True", "Leave out --no-intercept"),
     (r"fit_intercept=False", "--no-intercept"),
     (r"coef_bound=None", "no --coef-bound"),
+    (r"say (separator|ending)=('.*?')", r"say --\1 \2"),
+    (r"Give a file or a data frame", "Give a file"),
     (r"\bkng\.(mean|median|quantile)\b", r"kng \1"),
     (r"\bHuberRegressor\b", "kng huber"),
     (r"\bLinearRegression\b", "kng linear"),
@@ -45,7 +53,7 @@ _PHRASES = (
     (_FREE + "bounds_X" + _END, "--bounds"),
     (_FREE + "bounds_y" + _END, "--bounds of the target"),
     (rf"{_FREE}({_NAMES})='?([\w./-]*\w)'?", lambda found: f"{_flag(found[1])} {found[2]}"),
-    (rf"{_FREE}({_NAMES}){_END}(?= (must|belongs)| names)", lambda found: _flag(found[1])),
+    (rf"{_FREE}({_NAMES}){_END}(?= (must|belongs|means)| names)", lambda found: _flag(found[1])),
     (rf"{_FREE}(n_max|records_per_person|coef_bound){_END}", lambda found: _flag(found[1])),
 )
 

@@ -47,6 +47,7 @@ class DuckEngine(LocalEngine):
         relation: duckdb.DuckDBPyRelation,
         name: str,
         room: int,
+        *,
         stamp: Stamp | None = None,
         filled: frozenset[str] = frozenset(),
         connection: duckdb.DuckDBPyConnection | None = None,
@@ -73,6 +74,7 @@ class DuckEngine(LocalEngine):
         """Return the number of records; no column is decoded."""
         self._unchanged()
         ((number,),) = called(self._relation.aggregate("count(*)").fetchall, self._stop)
+        self._unchanged()
         return int(number)
 
     def blocks(self, asked: Asked) -> Blocks:
@@ -133,7 +135,9 @@ def parquet(paths: Sequence[Path], name: str, resources: Resources) -> DuckEngin
     _refuse_mixed(schemas)
     required = [{row[0] for row in one if row[3] == "REQUIRED"} for one in schemas.values()]
     filled = frozenset.intersection(*map(frozenset, required))
-    return DuckEngine(relation, name, resources.kept, stamp, filled, connection)
+    return DuckEngine(
+        relation, name, resources.kept, stamp=stamp, filled=filled, connection=connection
+    )
 
 
 def _refuse_mixed(schemas: dict[str, list[tuple[Any, ...]]]) -> None:
@@ -143,10 +147,11 @@ def _refuse_mixed(schemas: dict[str, list[tuple[Any, ...]]]) -> None:
     for path in others:
         if plain[path] != plain[first]:
             names = [[str(row[0]) for row in plain[one]] for one in (first, path)]
-            differ = {*names[0]} ^ {*names[1]}
+            both = {*names[0]} & {*names[1]}
+            alone = [name for name in (*names[0], *names[1]) if name not in both]
             raise SchemaError(
                 f"{Path(first).name} and {Path(path).name} have different columns or types"
-                f"{f' ({min(differ)!r} is in one of them)' if differ else ''}. Give files of one "
+                f"{f' ({alone[0]!r} is in one of them)' if alone else ''}. Give files of one "
                 "schema, or convert them first."
             )
 
