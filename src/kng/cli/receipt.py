@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from kng.cli.progress import progress_shown
+from kng.cli.tables import threads_limited
 from kng.cli.verbosity import is_quiet
 from kng.core.errors import KngError, PrivateZoneError, SpecError
 from kng.core.release import Release
@@ -74,7 +75,7 @@ def hand_over(
     with nullcontext() if out is None else ReceiptFile(out) as file:
         # A program that reads JSON from a pipe is not looking at a terminal.
         piped = options["as_json"] and not sys.stdout.isatty()
-        with progress_shown(quiet=piped or is_quiet()):
+        with threads_limited(options), progress_shown(quiet=piped or is_quiet()):
             release = compute()
         deliver(release, as_json=options["as_json"], file=file, ledger=ledger)
 

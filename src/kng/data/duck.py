@@ -113,7 +113,11 @@ def connected(resources: Resources) -> duckdb.DuckDBPyConnection:
     }
     if resources.threads is not None:
         settings["threads"] = resources.threads
-    return duckdb.connect(config=settings)
+    connection = duckdb.connect(config=settings)
+    # Otherwise it holds whole row groups, whose size nobody knows before the charge; 60 columns
+    # then take 290 MB and not 18, and no less time.
+    connection.execute("SET disable_parquet_prefetching = true")
+    return connection
 
 
 def parquet(paths: Sequence[Path], name: str, resources: Resources) -> DuckEngine:
