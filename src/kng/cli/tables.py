@@ -50,7 +50,9 @@ _OPTIONS = (
         "--ending", metavar="CHARACTER", help="CSV: what ends a line, \\n or \\r (default \\n)."
     ),
     option("--memory-limit", metavar="SIZE", help="Memory for reading, as in 4GB (default 1GB)."),
-    option("--threads", metavar="COUNT", help="Threads for reading and summing (default: all cores)."),
+    option(
+        "--threads", metavar="COUNT", help="Threads for reading and summing (default: all cores)."
+    ),
 )
 # What every command about a table takes beside DATA.
 READING = with_options(*_OPTIONS)
