@@ -50,14 +50,14 @@ def fit(kind: str, **options: Any) -> Callable[[], object]:
 # default is three now: a median of the response, its spread, and the fit. Nine files of each call
 # are the road from a table of any engine to whole numbers (`kng.data`).
 CALLS = {
-    "median": Call(lambda: kng.median(NUMBERS, **LINE), 24),
-    "quantile": Call(lambda: kng.quantile(NUMBERS, [0.25, 0.75], **LINE), 33),
-    "mean": Call(lambda: kng.mean(NUMBERS, **LINE), 34),
-    "geometric_median": Call(lambda: kng.geometric_median(X, **PLACES), 44),
-    "LinearRegression": Call(fit("LinearRegression"), 71),
-    "LinearRegression kng": Call(fit("LinearRegression", mechanism="kng"), 53),
-    "QuantileRegressor": Call(fit("QuantileRegressor"), 60),
-    "HuberRegressor": Call(fit("HuberRegressor", threshold=0.5), 48),
+    "median": Call(lambda: kng.median(NUMBERS, **LINE), 25),
+    "quantile": Call(lambda: kng.quantile(NUMBERS, [0.25, 0.75], **LINE), 34),
+    "mean": Call(lambda: kng.mean(NUMBERS, **LINE), 35),
+    "geometric_median": Call(lambda: kng.geometric_median(X, **PLACES), 45),
+    "LinearRegression": Call(fit("LinearRegression"), 72),
+    "LinearRegression kng": Call(fit("LinearRegression", mechanism="kng"), 54),
+    "QuantileRegressor": Call(fit("QuantileRegressor"), 61),
+    "HuberRegressor": Call(fit("HuberRegressor", threshold=0.5), 49),
 }
 
 

@@ -16,6 +16,7 @@ from kng.core.bits import Bits
 from kng.core.bounds import Bounds
 from kng.core.certificate import Certificate, event_of, weakest
 from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, private_zone
+from kng.core.events import Charged, Charging, Planned, Reading, Settled, tell
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.parts import Charge, Ledger, Point
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
@@ -66,7 +67,10 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     law = plans[-1].law
     for load in [load for plan in plans for load in plan.loaders]:
         load()
-    charge = None if ledger is None else ledger.reserve(event, parameters=parameters)
+    sampler = certificate.sampler.name
+    tell(Planned(answer.statistic, event.mechanism, sampler, event.guarantee, event.epsilon))
+    charge = None if ledger is None else _charged(ledger, event, parameters)
+    tell(Reading(plans[0].problem.unit.neighbours.n))
     with private_zone():
         integers = answer.lattice.clamp(answer.finish(_draw(stages, bits)))
         result = Release(
@@ -75,7 +79,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             lattice=answer.lattice,
             scalar=answer.scalar,
             event=event,
-            sampler=certificate.sampler.name,
+            sampler=sampler,
             bounds=answer.bounds,
             assumptions=assumed,
             details=answer.details,
@@ -85,7 +89,15 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
         )
     if ledger is not None and charge is not None:
         _settle(ledger, charge, result)
+    tell(Settled())
     return result
+
+
+def _charged(ledger: Ledger, event: PrivacyEvent, parameters: str) -> Charge:
+    tell(Charging(event.epsilon))
+    charge = ledger.reserve(event, parameters=parameters)
+    tell(Charged(event.epsilon, charge.sequence))
+    return charge
 
 
 def _draw(stages: Sequence[Stage], bits: Bits) -> list[Point]:

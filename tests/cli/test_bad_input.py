@@ -192,7 +192,7 @@ def test_norms(run, ages, ledger, words, message):
 
 FILES = {
     "missing": (None, 4, "cannot read"),
-    "empty": ("", 4, "does not name columns"),
+    "empty": ("", 4, "the first line of data.csv is empty. Put the column names there"),
     "header only": ("age\n", 4, "The data are empty."),
     "unclosed quote": ('"age\n31\n45\n', 4, "does not name columns"),
     "no header": ("31\n45\n", 4, "does not name columns"),
@@ -214,7 +214,7 @@ def test_a_file_that_is_no_csv(run, ledger, tmp_path):
     path = tmp_path / "data.xlsx"
     path.write_bytes(b"PK")
     outcome = run("median", path, *AGE, "--epsilon", "1", "--ledger", ledger.path)
-    refused(outcome, 4, "Convert other formats to CSV first.", ledger)
+    refused(outcome, 4, "Convert other formats to Parquet or CSV first.", ledger)
 
 
 def test_a_directory(run, ledger, tmp_path):

@@ -95,7 +95,7 @@ def test_interrupt(tmp_path: Path):
         out, err = child.communicate(timeout=30)
     assert child.returncode == 130
     assert out == ""
-    assert "Interrupted. A charge that was made stays" in err
+    assert err.strip() == "Error: Interrupted; nothing was charged."
     assert "Traceback" not in err
 
 

@@ -14,11 +14,14 @@ import click
 
 from kng.cli.budget import budget
 from kng.cli.demo import demo
+from kng.cli.interrupts import ChargeWatch
 from kng.cli.regression import expectile, huber, linear, logistic, poisson, quantreg
 from kng.cli.reproduce import reproduce
 from kng.cli.sample import sample
 from kng.cli.statistics import geomedian, mean, median, quantile
+from kng.cli.verbosity import VERBOSITY
 from kng.cli.wording import at_the_shell
+from kng.core.events import watched_by
 from kng.core.version import __version__
 
 OK, UNFORESEEN, ARGUMENT, BUDGET, DATA, EXTRA, LEDGER = 0, 1, 2, 3, 4, 5, 6
@@ -34,7 +37,7 @@ Exit codes:
     5  a library that is not installed is needed; the message names it
     6  the ledger is missing, unusable or was tampered with
    70  failed after the charge, which stays
-  130  interrupted by Ctrl-C
+  130  interrupted by Ctrl-C; the message says whether a charge had been made
 
 \b
 Start here:
@@ -48,6 +51,7 @@ Start here:
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 90},
 )
+@VERBOSITY
 @click.version_option(__version__, prog_name="kng", message="%(prog)s %(version)s")
 def commands() -> None:
     """Publish statistics of sensitive records under pure differential privacy.
@@ -77,13 +81,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A column name that the terminal cannot show must not fail a release that is paid for.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    charge = ChargeWatch()
     try:
-        code = commands.main(args=arguments, prog_name="kng", standalone_mode=False)
+        with watched_by(charge):
+            code = commands.main(args=arguments, prog_name="kng", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        _say("Interrupted. A charge that was made stays; kng budget history shows it.")
+        _say(charge.tell())
         return INTERRUPTED
     except Exception as error:
         return _explain(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Any
 
 import click
 
+from kng.cli.progress import progress_shown
+from kng.cli.tables import threads_limited
+from kng.cli.verbosity import is_quiet
 from kng.core.errors import KngError, PrivateZoneError, SpecError
 from kng.core.release import Release
 from kng.ledger import Ledger
@@ -69,7 +73,11 @@ def hand_over(
     """Make room for the receipt, release, and deliver."""
     out = options["out"]
     with nullcontext() if out is None else ReceiptFile(out) as file:
-        deliver(compute(), as_json=options["as_json"], file=file, ledger=ledger)
+        # A program that reads JSON from a pipe is not looking at a terminal.
+        piped = options["as_json"] and not sys.stdout.isatty()
+        with threads_limited(options), progress_shown(quiet=piped or is_quiet()):
+            release = compute()
+        deliver(release, as_json=options["as_json"], file=file, ledger=ledger)
 
 
 def deliver(

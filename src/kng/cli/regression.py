@@ -8,6 +8,7 @@ import click
 
 from kng.cli.options import BASE, CENTRE, EPSILON, PROMISE, option, sampler, with_options
 from kng.cli.tables import DATA, READING
+from kng.cli.verbosity import VERBOSITY
 
 _shared = with_options(
     DATA,
@@ -54,7 +55,7 @@ _NORM = option("--norm", metavar="NAME", help="auto, linf, l2 or l1.")
 @sampler("perturbed", "affine", "gaussian", chains=("hit-and-run", "metropolis"))
 @BASE
 @CENTRE
-@with_options(*PROMISE, READING)
+@with_options(*PROMISE, READING, VERBOSITY)
 def linear(**options: Any) -> None:
     """Release a private linear regression by least squares.
 
@@ -82,7 +83,7 @@ def linear(**options: Any) -> None:
 @sampler("perturbed", "branch-and-bound", "push-forward")
 @BASE
 @CENTRE
-@with_options(*PROMISE, READING)
+@with_options(*PROMISE, READING, VERBOSITY)
 def huber(**options: Any) -> None:
     """Release a private linear regression by Huber's loss.
 
@@ -128,7 +129,7 @@ def huber(**options: Any) -> None:
 @_NORM
 @sampler("branch-and-bound", "perturbed")
 @BASE
-@with_options(*PROMISE, READING)
+@with_options(*PROMISE, READING, VERBOSITY)
 def quantreg(**options: Any) -> None:
     """Release a private quantile regression.
 
@@ -153,7 +154,7 @@ def quantreg(**options: Any) -> None:
 @_NORM
 @sampler("branch-and-bound")
 @BASE
-@with_options(*PROMISE, READING)
+@with_options(*PROMISE, READING, VERBOSITY)
 def expectile(**options: Any) -> None:
     """Release a private expectile regression of up to four coefficients.
 
@@ -180,7 +181,7 @@ def expectile(**options: Any) -> None:
 @sampler("perturbed", "branch-and-bound")
 @BASE
 @CENTRE
-@with_options(*PROMISE, READING)
+@with_options(*PROMISE, READING, VERBOSITY)
 def logistic(**options: Any) -> None:
     """Release a private logistic regression.
 
@@ -201,7 +202,7 @@ def logistic(**options: Any) -> None:
 @_NORM
 @sampler("perturbed", chains=())
 @CENTRE
-@with_options(*PROMISE, READING)
+@with_options(*PROMISE, READING, VERBOSITY)
 def poisson(**options: Any) -> None:
     """Release a private regression of counts, with a logarithmic link.
 

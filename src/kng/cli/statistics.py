@@ -9,6 +9,7 @@ import click
 
 from kng.cli.options import BASE, EPSILON, PROMISE, option, sampler, with_options
 from kng.cli.tables import DATA, READING
+from kng.cli.verbosity import VERBOSITY
 
 if TYPE_CHECKING:
     import kng
@@ -40,6 +41,7 @@ _shared = with_options(
     BASE,
     *PROMISE,
     READING,
+    VERBOSITY,
 )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -45,17 +46,33 @@ _OPTIONS = (
         metavar="NAME",
         help="CSV: lines, if every line is a record (default); quoted, if quoted cells span lines.",
     ),
+    option(
+        "--ending", metavar="CHARACTER", help="CSV: what ends a line, \\n or \\r (default \\n)."
+    ),
     option("--memory-limit", metavar="SIZE", help="Memory for reading, as in 4GB (default 1GB)."),
-    option("--threads", metavar="COUNT", help="Threads for reading (default: all cores)."),
+    option(
+        "--threads", metavar="COUNT", help="Threads for reading and summing (default: all cores)."
+    ),
 )
 # What every command about a table takes beside DATA.
 READING = with_options(*_OPTIONS)
 _NAMES = (
     *("table", "query", "rows_per_record", "separator", "decimal", "thousands", "symbols"),
-    *("encoding", "rows", "memory_limit", "threads"),
+    *("encoding", "rows", "ending", "memory_limit", "threads"),
 )
 # Written so that a shell need not know how to type it.
-_TAB = ("\\t", "tab")
+_WRITTEN = {"\\t": "\t", "tab": "\t", "\\n": "\n", "\\r": "\r"}
+
+
+@contextmanager
+def threads_limited(options: Mapping[str, Any]) -> Iterator[None]:
+    """Keep sums of products inside to the threads that the words allow."""
+    from threadpoolctl import threadpool_limits
+
+    from kng.data.resources import resources_of
+
+    with threadpool_limits(resources_of(None, options["threads"]).threads):
+        yield
 
 
 def read_table(options: Mapping[str, Any]) -> kng.Table:
@@ -63,6 +80,7 @@ def read_table(options: Mapping[str, Any]) -> kng.Table:
     from kng.data import Table
 
     stated = {name: options[name] for name in _NAMES if options.get(name) is not None}
-    if stated.get("separator") in _TAB:
-        stated["separator"] = "\t"
+    for name in ("separator", "ending"):
+        if name in stated:
+            stated[name] = _WRITTEN.get(stated[name], stated[name])
     return Table(options["data"], **stated)

@@ -11,7 +11,10 @@ import re
 _OPTIONS = (
     *("base", "centre", "coef_bound", "expectile", "granularity", "mechanism", "n_max"),
     *("neighbours", "noncrossing", "norm", "quantile", "records_per_person", "sampler", "scale"),
-    *("rows_per_record", "smoothing", "threshold", "weights"),
+    *("smoothing", "threshold", "weights"),
+    # How DATA are read.
+    *("separator", "decimal", "thousands", "symbols", "encoding", "rows", "ending"),
+    *("table", "query", "rows_per_record", "memory_limit", "threads"),
 )
 _NAMES = "|".join(_OPTIONS)
 # What stands in quotes is the caller's own: a column may be called n_max.
@@ -28,9 +31,12 @@ _PHRASES = (
         r"Give bounds as \{column: \(low, high\)\} or one array per end",
         "Name them, as in --bounds x=0:50 --bounds y=0:50",
     ),
-    (r"Load other formats yourself and give the data frame", "Convert other formats to CSV first"),
     (r"\b(table|query)=(?=')", r"--\1 "),
     (r"by table=(?=[.,;])", "by --table"),
+    (
+        r"Load other formats yourself and give the data frame",
+        "Convert other formats to Parquet or CSV first",
+    ),
     (r"or of a new file for one", "or make one with kng budget create"),
     (r"\bhistory\(\) lists", "kng budget history lists"),
     (r"^sequence must be that of", "--receipt must be the number of"),
@@ -38,6 +44,8 @@ _PHRASES = (
     (r"Use fit_intercept=True", "Leave out --no-intercept"),
     (r"fit_intercept=False", "--no-intercept"),
     (r"coef_bound=None", "no --coef-bound"),
+    (r"say (separator|ending)=('.*?')", r"say --\1 \2"),
+    (r"Give a file or a data frame", "Give a file"),
     (r"\bkng\.(mean|median|quantile)\b", r"kng \1"),
     (r"\bHuberRegressor\b", "kng huber"),
     (r"\bLinearRegression\b", "kng linear"),
@@ -47,7 +55,7 @@ _PHRASES = (
     (_FREE + "bounds_X" + _END, "--bounds"),
     (_FREE + "bounds_y" + _END, "--bounds of the target"),
     (rf"{_FREE}({_NAMES})='?([\w./-]*\w)'?", lambda found: f"{_flag(found[1])} {found[2]}"),
-    (rf"{_FREE}({_NAMES}){_END}(?= (must|belongs)| names)", lambda found: _flag(found[1])),
+    (rf"{_FREE}({_NAMES}){_END}(?= (must|belongs|means)| names)", lambda found: _flag(found[1])),
     (
         rf"{_FREE}(n_max|records_per_person|rows_per_record|coef_bound){_END}",
         lambda found: _flag(found[1]),

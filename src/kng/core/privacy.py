@@ -82,6 +82,7 @@ class AddRemove:
 
     n_max: int = _UNSTATED
     name: ClassVar[str] = "add-remove"
+    n: ClassVar[int | None] = None  # nothing public
 
     def __post_init__(self) -> None:
         whole(self.n_max, "n_max", 1)

@@ -14,6 +14,7 @@ from kng.core.errors import SchemaError
 from kng.data.arrow_cells import column_of, floats, prepare, texts
 from kng.data.engine import Asked, Block, Blocks, Column, LocalEngine
 from kng.data.files import called, files_of
+from kng.data.resources import Resources
 from kng.data.stamp import Stamp
 from kng.data.table import Table
 
@@ -78,9 +79,10 @@ def chosen(asked: Asked) -> tuple[list[int], Asked]:
 class ArrowFile(LocalEngine):
     """An Arrow file, read in batches as they stand in it."""
 
-    def __init__(self, path: Path, room: int) -> None:
-        self.called, self.room = path.name, room
+    def __init__(self, path: Path, resources: Resources) -> None:
+        self.called, self.room = path.name, resources.kept
         self._path, self._stamp = path, Stamp.of([path])
+        self._threads = resources.threads != 1
         with self._open() as file:
             self._schema = file.schema
 
@@ -108,7 +110,7 @@ class ArrowFile(LocalEngine):
         """Yield batches of some columns; without any they still know how long they are."""
         self._stamp.check()
         # Arrow takes an empty list for all of them.
-        options = pa.ipc.IpcReadOptions(included_fields=columns or [0])
+        options = pa.ipc.IpcReadOptions(included_fields=columns or [0], use_threads=self._threads)
         with self._open(options) as file:
             for k in range(file.num_record_batches):
                 yield file.get_batch(k)
@@ -133,4 +135,4 @@ def open_table(table: Table) -> ArrowEngine | ArrowFile:
     files = files_of(source, SUFFIXES)
     if len(files) > 1:
         raise SchemaError(f"{called(source)} names {len(files)} Arrow files; give one at a time.")
-    return ArrowFile(files[0], table.resources.kept)
+    return ArrowFile(files[0], table.resources)

@@ -42,7 +42,9 @@ class CsvEngine(LocalEngine):
     def count(self) -> int:
         """Return the number of records, by reading the files once."""
         self._unchanged()
-        return self._files.count()
+        number = self._files.count()
+        self._unchanged()
+        return number
 
     def blocks(self, asked: Asked) -> Blocks:
         """Yield the records in order."""

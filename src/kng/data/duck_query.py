@@ -122,8 +122,14 @@ def _engine(select: Select, place: DuckQuery, table: Table, called: str) -> Duck
     stated = rows_per_record(select, table.rows_per_record)
     text, _ = written(select, place)
     relation = bound(place.connection, text)
-    stamp, room = Stamp.of(dict.fromkeys(place.files)), table.resources.kept
-    return DuckEngine(relation, called, room, stamp, rows_per_record=stated)
+    return DuckEngine(
+        relation,
+        called,
+        table.resources.kept,
+        stamp=Stamp.of(dict.fromkeys(place.files)),
+        rows_per_record=stated,
+        connection=place.connection,
+    )
 
 
 def open_table(table: Table) -> DuckEngine:

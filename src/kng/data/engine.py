@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.events import watched
 from kng.core.privacy import Assumption
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class LocalEngine(Engine, Protocol):
 
     def run(self, asked: Asked, task: Callable[[Blocks], Result]) -> Iterable[Result]:
         """Run a task over all records in one go."""
-        yield task(self.blocks(asked))
+        yield task(watched(self.blocks(asked)))
 
     def close(self) -> None:
         """Hold nothing, so let go of nothing."""

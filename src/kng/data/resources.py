@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from kng.core.errors import SpecError
@@ -14,6 +15,8 @@ from kng.core.exact import whole
 _USUAL = 2**30
 # An engine that decodes Parquet needs some of it for each thread.
 _LEAST = 2**27
+# Beyond what any machine has, and within what engines can be told.
+_MOST, _MOST_THREADS = 2**50, 1024
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", re.IGNORECASE)
 
@@ -41,7 +44,12 @@ def resources_of(memory_limit: Any, threads: Any) -> Resources:
     memory = _USUAL if memory_limit is None else _bytes(memory_limit)
     if memory < _LEAST:
         raise SpecError(f"memory_limit must be at least 128MB, got {memory_limit!r}.")
-    return Resources(memory, None if threads is None else whole(threads, "threads", 1))
+    if memory > _MOST:
+        raise SpecError("memory_limit must be at most 1024TB. Give a size such as '4GB'.")
+    number = None if threads is None else whole(threads, "threads", 1)
+    if number is not None and number > _MOST_THREADS:
+        raise SpecError(f"threads must be at most {_MOST_THREADS}, got {threads}.")
+    return Resources(memory, number)
 
 
 def _bytes(value: Any) -> int:
@@ -49,5 +57,5 @@ def _bytes(value: Any) -> int:
         found = _SIZE.fullmatch(value)
         if found is None:
             raise SpecError(f"memory_limit must be a size such as '2GB' or '500MB', got {value!r}.")
-        return int(float(found[1]) * _UNITS[found[2].upper()])
+        return int(Fraction(found[1]) * _UNITS[found[2].upper()])
     return whole(value, "memory_limit", 1)

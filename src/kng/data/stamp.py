@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kng.core.errors import KngError, SchemaError
+from kng.core.errors import SchemaError
+from kng.data.files import unreadable
 
 
-class ChangedFile(KngError):  # noqa: N818 - what it says, not what it is
+class ChangedFile(SchemaError):  # noqa: N818 - what it says, not what it is
     """A file was written to while it was read."""
 
 
@@ -22,9 +23,12 @@ class Stamp:
 
     @classmethod
     def of(cls, paths: Iterable[Path]) -> Stamp:
-        """Look at files, not into them."""
+        """Look at files that may be read, not into them."""
         files = tuple(paths)
-        return cls(files, tuple(_mark(path) for path in files))
+        marks = tuple(_mark(path) for path in files)
+        for path in files:
+            _require_readable(path)
+        return cls(files, marks)
 
     def check(self) -> None:
         """Raise if one of them has changed."""
@@ -38,6 +42,15 @@ def _mark(path: Path) -> tuple[int, int, int, int]:
     try:
         found = path.stat()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a path"
-        raise SchemaError(f"cannot read {str(path)!r}: {reason}. Check the path.") from None
+        raise unreadable(path, error) from None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _require_readable(path: Path) -> None:
+    """Refuse what may not be read, and what is no file: a pipe would be waited for."""
+    if not path.is_file():
+        raise SchemaError(f"{str(path)!r} is not an ordinary file. Copy the data into one.")
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise unreadable(path, error) from None

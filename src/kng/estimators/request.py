@@ -12,6 +12,7 @@ from typing import Any
 from kng.core.bits import Bits, bits_of
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SchemaError, SpecError, SpecTypeError
+from kng.core.events import Counting, tell
 from kng.core.exact import listed, positive, show, whole
 from kng.core.kinds import members, require
 from kng.core.parts import Base, Domain, Ledger, Norm, described
@@ -45,6 +46,7 @@ class Request:
                 "The query can drop or multiply rows, so their number depends on what records "
                 "hold. Use neighbours='add-remove', which keeps it private."
             )
+        tell(Counting())
         n = source.count()
         if n == 0:
             raise SchemaError("The data are empty. Provide at least one record.")

@@ -54,6 +54,7 @@ class CsvFiles:
         self._decoded = transcoder(self._form.encoding, self._form.end)
         self._numbers = NumberColumns(self._form.numbers)
         self._files = files_of(address)
+        self._whole = not any(file.compressed for file in self._files)
         self._line, *others = (self._first_line(file) for file in self._files)
         self._columns = header_names(self._line, self.name, self._form)
         for file, line in zip(self._files[1:], others, strict=True):
@@ -109,6 +110,7 @@ class CsvFiles:
             load(join_lines)
         if texts:
             import pyarrow  # noqa: F401
+        self._require_whole()
 
     def count(self) -> int:
         """Return the number of records, by reading the files once."""
@@ -188,6 +190,19 @@ class CsvFiles:
 
             pieces = joined(pieces, end, self._form.separator)
         return whole_lines(pieces, end)
+
+    def _require_whole(self) -> None:
+        """Decompress what is compressed, once: only that tells whether it is cut or broken.
+
+        Nothing is kept of it, and no record can break a file.
+        """
+        for file in () if self._whole else self._files:
+            try:
+                for _ in file.pieces(self._block) if file.compressed else ():
+                    pass
+            except OSError as error:
+                raise unreadable(file.path, error) from None
+        self._whole = True
 
     def _first_line(self, file: TextFile) -> bytes:
         try:

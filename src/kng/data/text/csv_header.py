@@ -49,12 +49,13 @@ def header_names(line: bytes, name: str, form: CsvFormat) -> tuple[str, ...]:
     """Return the names in the first line of the file of this name; the line is never repeated."""
     names = names_of(line, form.separator)
     if not names:
+        is_not = "does not name columns" if line.strip() else "is empty"
         how = SEPARATORS.get(form.separator, f"{form.separator!r}")
         advice = separator_advice(line, (), names, form.separator)
         if form.ending != "\r" and b"\r" in line.removesuffix(b"\r"):
             advice = " If its lines end in carriage returns, say ending='\\r'."
         raise SchemaError(
-            f"the first line of {name} does not name columns. Put the column names there, "
+            f"the first line of {name} {is_not}. Put the column names there, "
             f"separated by {how}.{advice}"
         )
     return names

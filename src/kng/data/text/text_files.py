@@ -43,6 +43,11 @@ class TextFile:
         """What messages call it."""
         return "standard input" if str(self.path) == STANDARD_INPUT else self.path.name
 
+    @property
+    def compressed(self) -> bool:
+        """Whether its name says so."""
+        return self.path.suffix.lower() in COMPRESSIONS
+
     def pieces(self, size: int) -> Iterator[bytes]:
         """Yield the bytes in pieces of at most this size, decompressed."""
         with ExitStack() as held:
