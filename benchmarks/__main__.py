@@ -11,6 +11,7 @@ from benchmarks import (
     push_forward,
     quantile_regression,
     regression,
+    sources,
     versions,
 )
 
@@ -22,6 +23,7 @@ TABLES = (
     noise,
     ledger,
     csv,
+    sources,
     versions,
     public_calls,
 )

@@ -13,14 +13,14 @@ from zlib import crc32
 import pytest
 
 from kng.core.compiled import load
-from kng.data.column_steps import divide_columns, scale_columns
+from kng.data import column_steps as loops
 from kng.losses.enclosures.plane_cover import load_planes
 from kng.losses.enclosures.smooth_cover import load_smooth
 from kng.losses.kernels.gram import load_products
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    load(divide_columns, scale_columns)
+    load(loops.divide_column, loops.scale_column, loops.divide_columns, loops.scale_columns)
     load_products()
     load_planes()
     load_smooth()

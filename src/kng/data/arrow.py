@@ -64,8 +64,9 @@ class ArrowEngine(LocalEngine):
 
 def block_of(batch: pa.RecordBatch, asked: Asked) -> Block:
     """Return columns of a batch as numbers and as text."""
-    numbers = [floats(batch.column(at)).reshape(-1, 1) for at in asked.numbers]
-    return Block(numbers, [texts(batch.column(at)) for at in asked.texts])
+    columns = batch.columns
+    numbers = [floats(columns[at]).reshape(-1, 1) for at in asked.numbers]
+    return Block(numbers, [texts(columns[at]) for at in asked.texts])
 
 
 def chosen(asked: Asked) -> tuple[list[int], Asked]:

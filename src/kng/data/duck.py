@@ -24,8 +24,8 @@ from kng.data.sql.marks import quoted
 from kng.data.stamp import Stamp
 from kng.data.table import Table
 
-# Records of a batch: few enough for the processor's cache once they are cut into whole numbers.
-_BATCH = 2**16
+# Cells of a batch: few enough for the processor's cache. DuckDB counts its records in vectors.
+_CELLS, _VECTOR, _MOST = 2**17, 2**11, 2**16
 # Decimals of so many digits are whole numbers below 2**53 over a power of ten that float64 holds,
 # so that one division rounds them correctly. Longer ones are read as text.
 _EXACT_DIGITS = 15
@@ -92,7 +92,8 @@ class DuckEngine(LocalEngine):
         first = len(asked.numbers)
         placed = Asked(tuple(range(first)), tuple(range(first, len(wanted))))
         projected = self._relation.project(aliased)
-        for batch in streamed(lambda: iter(projected.to_arrow_reader(_BATCH)), self._stop):
+        size = max(min(_CELLS // len(wanted) // _VECTOR * _VECTOR, _MOST), _VECTOR)
+        for batch in streamed(lambda: iter(projected.to_arrow_reader(size)), self._stop):
             yield block_of(batch, placed)
         self._unchanged()
 

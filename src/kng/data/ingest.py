@@ -28,19 +28,19 @@ def prepare(encoding: Encoding) -> None:
     """Load what turns records into integers; called before anything is charged."""
     if len(encoding.step) > 1:
         from kng.core.compiled import load
-        from kng.data.column_steps import divide_columns, scale_columns
+        from kng.data import column_steps as loops
 
-        load(divide_columns, scale_columns)
+        load(loops.divide_column, loops.scale_column, loops.divide_columns, loops.scale_columns)
 
 
 class Ingest:
     """Turn blocks of float64 into integers, in a buffer of its own.
 
-    One column goes through NumPy, which needs no compiler; a table goes through a compiled loop
-    that applies the same operations and gives the same integers.
+    One column goes through NumPy, which needs no compiler; a table goes through compiled loops that
+    apply the same operations and give the same integers.
     """
 
-    __slots__ = ("_buffer", "_default", "_inverse", "_last", "_low", "_step")
+    __slots__ = ("_buffer", "_default", "_inverse", "_last", "_loops", "_low", "_step")
 
     def __init__(self, encoding: Encoding) -> None:
         self._low, self._step, self._last, self._default = (
@@ -48,31 +48,50 @@ class Ingest:
             for values in (encoding.bounds.low, encoding.step, encoding.last, encoding.missing)
         )
         self._inverse = inverses(self._step)
-        self._buffer = np.empty((len(encoding.step), 0)).T
+        self._loops = self._each() if len(encoding) > 1 else []
+        self._buffer = np.empty(0)
 
     def __call__(self, *blocks: Floats) -> Integers:
         """Return the integers of blocks of columns side by side, valid until the next call."""
-        rows = len(blocks[0])
-        if len(self._buffer) != rows:
-            # Column after column in memory, as sums over records like it.
-            self._buffer = np.empty((self._buffer.shape[1], rows)).T
-        out = self._buffer
-        if out.shape[1] == 1:
-            self._column(blocks[0][:, 0], out[:, 0])
-            return out
+        rows, width = len(blocks[0]), len(self._step)
+        if self._buffer.size < rows * width:
+            self._buffer = np.empty(rows * width)
+        # Column after column in memory, as sums over records like it.
+        columns = self._buffer[: rows * width].reshape(width, rows)
+        if width == 1:
+            self._column(blocks[0][:, 0], columns[0])
+            return columns.T
+        at = 0
+        for block in blocks:
+            if block.strides[0] == block.itemsize:  # its columns are one after the other, too
+                for j, cells in enumerate(block.T, start=at):
+                    loop, *numbers = self._loops[j]
+                    loop(cells, *numbers, columns[j])
+            else:
+                self._table(block, columns, at)
+            at += block.shape[1]
+        return columns.T
+
+    def _each(self) -> list[tuple[Any, ...]]:
+        """Return the loop for each column and its four numbers."""
         # Loaded by `prepare`.
+        from kng.data.column_steps import divide_column, scale_column
+
+        scaled = np.where(self._inverse, self._inverse, self._step)
+        loops = [scale_column if inverse else divide_column for inverse in self._inverse]
+        numbers = np.stack([self._low, scaled, self._last, self._default], axis=1).tolist()
+        return [(loop, *four) for loop, four in zip(loops, numbers, strict=True)]
+
+    def _table(self, block: Floats, columns: Floats, at: int) -> None:
+        """Go through the records one by one."""
         from kng.data.column_steps import divide_columns, scale_columns
 
-        at, columns = 0, out.T
-        for block in blocks:
-            part = slice(at, at + block.shape[1])
-            low, last, default = self._low[part], self._last[part], self._default[part]
-            if np.all(self._inverse[part]):
-                scale_columns(block, low, self._inverse[part], last, default, columns, at)
-            else:
-                divide_columns(block, low, self._step[part], last, default, columns, at)
-            at = part.stop
-        return out
+        part = slice(at, at + block.shape[1])
+        low, last, default = self._low[part], self._last[part], self._default[part]
+        if np.all(self._inverse[part]):
+            scale_columns(block, low, self._inverse[part], last, default, columns, at)
+        else:
+            divide_columns(block, low, self._step[part], last, default, columns, at)
 
     def _column(self, x: Floats, k: Floats) -> None:
         low, step, inverse, last = (

@@ -30,13 +30,21 @@ def load_products() -> None:
 class GramState:
     """Number of records, column sums, and products of two columns, all whole numbers.
 
-    They are float64 while every entry is below 2**53, which adds fast and exactly, and Python
-    integers after that.
+    They are int64 while every entry must be below 2**63, and Python integers after that.
     """
 
     n: int
     sums: Table
     products: Table
+
+    @classmethod
+    def of(cls, n: int, sums: Matrix, products: Matrix) -> GramState:
+        """Take sums of one batch, whole numbers that float64 holds."""
+        return cls(n, sums.astype(np.int64), products.astype(np.int64))
+
+    def unbounded(self) -> GramState:
+        """Return the same in Python integers."""
+        return GramState(self.n, self.sums.astype(object), self.products.astype(object))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,40 +57,29 @@ class Gram:
 
     last: Point
 
-    def _fits(self, records: int) -> bool:
-        return records * max(self.last) ** 2 < 2**53
+    def _fits(self, records: int, limit: int) -> bool:
+        return records * max(self.last) ** 2 < limit
 
     def zero(self) -> GramState:
         """No records."""
         d = len(self.last)
-        return GramState(0, np.zeros(d), np.zeros((d, d)))
+        return GramState(0, np.zeros(d, np.int64), np.zeros((d, d), np.int64))
 
     def partial(self, batch: Integers) -> GramState:
         """Multiply and add one batch, halved until it is small enough to be exact."""
-        if not self._fits(len(batch)) and len(batch) > 1:
+        if not self._fits(len(batch), 2**53) and len(batch) > 1:
             half = len(batch) // 2
             return self.merge(self.partial(batch[:half]), self.partial(batch[half:]))
         from kng.losses.kernels.products import products  # loaded by `load_products`
 
-        return GramState(len(batch), *products(np.ascontiguousarray(batch.T)))
+        return GramState.of(len(batch), *products(np.ascontiguousarray(batch.T)))
 
     def merge(self, left: GramState, right: GramState) -> GramState:
-        """Add, as Python integers once float64 might round."""
+        """Add, as Python integers once an int64 might overflow."""
         n = left.n + right.n
-        if self._fits(n):
-            return GramState(n, left.sums + right.sums, left.products + right.products)
-        return GramState(
-            n,
-            _integers(left.sums) + _integers(right.sums),
-            _integers(left.products) + _integers(right.products),
-        )
-
-
-def _integers(table: Table) -> Table:
-    """Return the entries as Python integers."""
-    if table.dtype == object:
-        return table
-    return np.array([int(v) for v in table.flat], dtype=object).reshape(table.shape)
+        if not self._fits(n, 2**63):
+            left, right = left.unbounded(), right.unbounded()
+        return GramState(n, left.sums + right.sums, left.products + right.products)
 
 
 def standardised(state: GramState, design: Design) -> tuple[Matrix, Matrix]:

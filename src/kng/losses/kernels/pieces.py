@@ -125,7 +125,7 @@ class PieceSums:
         for i in range(len(parts)):
             found = [sums[p + i], *table[:p, p + i]]
             cross = [c + int(v) * 2 ** (_PART * i) for c, v in zip(cross, found, strict=True)]
-        return GramState(n, sums[:p], table[:p, :p]), tuple(cross)
+        return GramState.of(n, sums[:p], table[:p, :p]), tuple(cross)
 
     def merge(self, left: Piece, right: Piece) -> Piece:
         """Add."""
