@@ -56,6 +56,20 @@ class Total:
         return left + right
 
 
+@dataclass(frozen=True)
+class Longest:
+    """How many records a batch has, at most."""
+
+    def zero(self) -> int:
+        return 0
+
+    def partial(self, batch: Any) -> int:
+        return len(batch)
+
+    def merge(self, left: int, right: int) -> int:
+        return max(left, right)
+
+
 def conforms(make: Callable[[Rows, Encoding], Any], cells: Sequence[Any] = CELLS) -> None:
     """Attack a source: ``make`` stores rows of two columns, a and b, and opens them.
 
@@ -73,13 +87,12 @@ def conforms(make: Callable[[Rows, Encoding], Any], cells: Sequence[Any] = CELLS
                 _alike(make(rows[-1:], RULE), rows[-1:])
         many = make(long, RULE)
         assert many.count() == len(long)
-        sizes = [len(batch) for batch in many.batches()] if hasattr(many, "batches") else [1]
-        assert max(sizes) <= BATCH_RECORDS
+        assert many.reduce(Longest()) <= BATCH_RECORDS
         assert many.sums() == open_source(long, _unnamed()).sums()
 
 
 def _alike(source: Any, rows: Rows) -> None:
-    """The same whole numbers in the same order, as often as one asks."""
+    """The same whole numbers, as often as one asks."""
     expected = open_source(rows, _unnamed())
     all_rows = expected.collect(Everything())
     for _ in range(2):

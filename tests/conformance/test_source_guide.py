@@ -16,7 +16,8 @@ from conformance.source_checks import RULE, conforms
 import kng
 from kng.core.errors import SchemaError
 from kng.data import open_source
-from kng.data.ingest import Ingest, numbers
+from kng.data.engine import Block
+from kng.data.ingest import numbers
 
 PAGE = Path(__file__).parents[2] / "docs" / "adding-a-source.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
@@ -40,85 +41,63 @@ def test_the_page_runs(stranger):
     run(stranger, *BLOCKS)
 
 
-def read(self, take, cells=numbers, texts=bytes):
-    """The batches of the page, with a fault in what is taken or in how cells are read."""
-    ingest = Ingest(self._encoding)
-    with self._open() as database:
-        database.text_factory = texts
-        found = database.execute(self._query)
-        while rows := take(found):
-            yield ingest(np.column_stack([cells(list(c)) for c in zip(*rows, strict=True)]))
-
-
 def some(found):
     return found.fetchmany(1000)
 
 
-def as_text(self):
-    """It reads texts as UTF-8, and one that is not raises."""
-    return read(self, some, texts=str)
+def read(take=some, cells=numbers, texts=bytes, more="", names=lambda names: names):
+    """The blocks of the page, with a fault in what is taken or in how cells are read."""
+
+    def blocks(self, asked):
+        self._database.text_factory = texts
+        wanted = ", ".join(names([f'"{self._columns[at].name}"' for at in asked.numbers]))
+        found = self._database.execute(f"SELECT {wanted} FROM people{more}")
+        while rows := take(found):
+            yield Block([cells(list(c)).reshape(-1, 1) for c in zip(*rows, strict=True)])
+
+    return blocks
 
 
-def short(self):
-    """It forgets a last batch that is not full."""
-
-    def take(found):
-        rows = found.fetchmany(100)
-        return rows if len(rows) == 100 else []
-
-    return read(self, take)
+def full(found):
+    rows = found.fetchmany(100)
+    return rows if len(rows) == 100 else []
 
 
-def known_only(self):
-    """It drops rows with a missing cell, and a record decides how many there are."""
-    return read(self, lambda found: [row for row in some(found) if None not in row])
+def known_only(found):
+    return [row for row in some(found) if None not in row]
 
 
-def in_one_piece(self):
-    return read(self, lambda found: found.fetchall())
+def plain_floats(column):
+    return np.array([float(cell or 0) for cell in column])
 
 
-def plain_floats(self):
-    return read(self, some, lambda column: np.array([float(cell or 0) for cell in column]))
-
-
-def by_content(self):
-    return closing_of(self, " ORDER BY 1")
-
-
-def distinct(self):
-    return closing_of(self, " GROUP BY 1, 2")
-
-
-def closing_of(self, more):
-    ingest = Ingest(self._encoding)
-    with self._open() as database:
-        rows = database.execute(self._query + more).fetchall()
-    if rows:
-        yield ingest(np.column_stack([numbers(list(c)) for c in zip(*rows, strict=True)]))
+def in_two(self, asked, task):
+    """Two shares, each of all records."""
+    return [task(self.blocks(asked)) for _ in range(2)]
 
 
 FAULTS = {
-    "no fault": ("batches", lambda self: read(self, some), None),
-    "text that must be UTF-8": ("batches", as_text, sqlite3.OperationalError),
-    "a last batch forgotten": ("batches", short, AssertionError),
-    "rows with gaps dropped": ("batches", known_only, AssertionError),
-    "batches without an end": ("batches", in_one_piece, AssertionError),
-    "cells that raise": ("batches", plain_floats, ValueError),
-    "an order of its own": ("batches", by_content, AssertionError),
-    "equal rows once": ("batches", distinct, AssertionError),
+    "no fault": ("blocks", read(), None),
+    "an order of its own": ("blocks", read(more=" ORDER BY a"), None),
+    "one long block": ("blocks", read(lambda found: found.fetchall()), None),
+    "text that must be UTF-8": ("blocks", read(texts=str), sqlite3.OperationalError),
+    "a last block forgotten": ("blocks", read(full), AssertionError),
+    "rows with gaps dropped": ("blocks", read(known_only), AssertionError),
+    "cells that raise": ("blocks", read(cells=plain_floats), ValueError),
+    "equal rows once": ("blocks", read(more=" GROUP BY a, b"), AssertionError),
+    "columns in another order": ("blocks", read(names=lambda n: n[::-1]), AssertionError),
     "a wrong count": ("count", lambda self: 500, AssertionError),
-    "sums of nothing": ("sums", lambda self: (0, (0, 0)), AssertionError),
+    "records in two shares": ("run", in_two, AssertionError),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_checks_of_the_page_catch_wrong_sources(stranger, monkeypatch, fault):
-    run(stranger, BLOCKS[0])
+def test_the_checks_of_the_page_catch_wrong_engines(stranger, monkeypatch, fault):
+    run(stranger, BLOCKS[0], BLOCKS[1])
     name, wrong, error = FAULTS[fault]
-    monkeypatch.setattr(stranger.SqliteSource, name, wrong)
+    monkeypatch.setattr(stranger.SqliteEngine, name, wrong)
     with nullcontext() if error is None else pytest.raises(error):
-        run(stranger, BLOCKS[1])
+        run(stranger, BLOCKS[2])
 
 
 def test_sources_of_the_package_pass_the_same_checks():
@@ -146,32 +125,61 @@ def test_opening_reads_no_record_and_names_what_is_wrong(stranger, tmp_path):
         )
         database.execute("INSERT INTO people (a, secret) VALUES (1, 'no json')")
         database.commit()
-    make = stranger.SqliteSource
+    make = stranger.SqliteEngine
     for table, says in (("seen", "no table 'seen'"), ("none", "no table 'none'")):
         with pytest.raises(SchemaError, match=says):
-            make(path, table, RULE)
+            make(path, table)
     with pytest.raises(SchemaError, match="no column named 'b'; it has 'a', 'secret'"):
-        make(path, "people", RULE)
+        open_source(make(path, "people"), RULE)
     with pytest.raises(SchemaError, match="cannot read"):
-        make(tmp_path / "no.db", "people", RULE)
+        make(tmp_path / "no.db", "people")
     (tmp_path / "text.db").write_text("a,b\n1,2\n" * 1000)
     with pytest.raises(SchemaError, match="cannot read"):
-        make(tmp_path / "text.db", "people", RULE)
+        make(tmp_path / "text.db", "people")
+
+
+def test_labels_are_read_as_text(stranger, tmp_path):
+    run(stranger, BLOCKS[0])
+    path, labels = tmp_path / "a.db", [" yes", "no", None, "other", 3.0] * 40
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE people (age, ill)")
+        database.executemany("INSERT INTO people VALUES (?, ?)", list(enumerate(labels)))
+        database.commit()
+    model = kng.LogisticRegression(
+        epsilon=1, classes=("no", "yes"), bounds_X={"age": (0, 200)}, random_state=1
+    )
+    first = model.fit(stranger.SqliteEngine(path, "people"), target="ill").release_.integers
+    in_memory = {"age": list(range(200)), "ill": labels}
+    assert model.fit(in_memory, target="ill").release_.integers == first
+
+
+def test_every_pass_sees_the_records_of_the_first(stranger, tmp_path):
+    run(stranger, BLOCKS[0])
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE people (a, b)")
+        database.commit()
+        source = open_source(stranger.SqliteEngine(path, "people"), RULE)
+        database.execute("INSERT INTO people VALUES (1, 2)")
+        database.commit()
+        assert source.count() == source.sums()[0] == 0
+        source.close()
+        assert open_source(stranger.SqliteEngine(path, "people"), RULE).sums()[0] == 1
 
 
 def test_a_table_that_vanishes_after_the_charge_says_nothing(stranger, tmp_path):
     run(stranger, *BLOCKS)
-    path = tmp_path / "ages.db"
-    table = stranger.SqliteSource(path, "visits", stranger.records)
+    table = stranger.SqliteEngine(tmp_path / "ages.db", "visits")
     ledger = kng.Ledger(tmp_path / "gone.ledger", cap=1)
-    reduce = table.collect
+    blocks = table.blocks
 
     def gone(*asked):
-        path.unlink(missing_ok=True)
-        return reduce(*asked)
+        table.close()
+        return blocks(*asked)
 
-    table.collect = gone
+    table.blocks = gone
     with pytest.raises(kng.KngError, match="failed after it was charged") as failure:
-        stranger.median_of(table, ledger=ledger)
+        kng.median(table, bounds={"age": (0, 120)}, epsilon=1, ledger=ledger)
     assert "ages" not in str(failure.value)
     assert ledger.spent == 1

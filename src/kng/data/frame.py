@@ -41,7 +41,9 @@ class FrameEngine(LocalEngine):
 
     def prepare(self, asked: Asked) -> None:
         """Take the columns, as arrays or lists, by their shape and type alone."""
-        wanted = [*asked.numbers, *asked.texts]
+        # A release may open the table twice, as a model does that looks at its response first.
+        before = () if self._chosen is None else self._chosen[0]
+        wanted = list(dict.fromkeys([*before, *asked.numbers, *asked.texts]))
         names = [self._names[at] for at in wanted]
         columns = [self._data[name] for name in names]
         if any(not hasattr(column, "__len__") for column in columns):
