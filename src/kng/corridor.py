@@ -60,6 +60,8 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     """
     plans = [plan for stage in stages for plan in stage.plans]
     certificate, event = _promised(tuple(plans), bits.seeded)
+    stated = (a for stage in stages for a in stage.source.assumptions)
+    assumed = tuple(dict.fromkeys((*certificate.assumptions, *stated)))
     parameters = _parameters(plans, answer)
     law = plans[-1].law
     for load in [load for plan in plans for load in plan.loaders]:
@@ -75,7 +77,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             event=event,
             sampler=certificate.sampler.name,
             bounds=answer.bounds,
-            assumptions=certificate.assumptions,
+            assumptions=assumed,
             details=answer.details,
             version=__version__,
             units=answer.units,

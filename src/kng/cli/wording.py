@@ -11,7 +11,7 @@ import re
 _OPTIONS = (
     *("base", "centre", "coef_bound", "expectile", "granularity", "mechanism", "n_max"),
     *("neighbours", "noncrossing", "norm", "quantile", "records_per_person", "sampler", "scale"),
-    *("smoothing", "threshold", "weights"),
+    *("rows_per_record", "smoothing", "threshold", "weights"),
 )
 _NAMES = "|".join(_OPTIONS)
 # What stands in quotes is the caller's own: a column may be called n_max.
@@ -29,6 +29,8 @@ _PHRASES = (
         "Name them, as in --bounds x=0:50 --bounds y=0:50",
     ),
     (r"Load other formats yourself and give the data frame", "Convert other formats to CSV first"),
+    (r"\b(table|query)=(?=')", r"--\1 "),
+    (r"by table=(?=[.,;])", "by --table"),
     (r"or of a new file for one", "or make one with kng budget create"),
     (r"\bhistory\(\) lists", "kng budget history lists"),
     (r"^sequence must be that of", "--receipt must be the number of"),
@@ -46,7 +48,10 @@ _PHRASES = (
     (_FREE + "bounds_y" + _END, "--bounds of the target"),
     (rf"{_FREE}({_NAMES})='?([\w./-]*\w)'?", lambda found: f"{_flag(found[1])} {found[2]}"),
     (rf"{_FREE}({_NAMES}){_END}(?= (must|belongs)| names)", lambda found: _flag(found[1])),
-    (rf"{_FREE}(n_max|records_per_person|coef_bound){_END}", lambda found: _flag(found[1])),
+    (
+        rf"{_FREE}(n_max|records_per_person|rows_per_record|coef_bound){_END}",
+        lambda found: _flag(found[1]),
+    ),
 )
 
 

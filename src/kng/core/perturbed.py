@@ -73,7 +73,7 @@ class PerturbedPlan:
         """The law in public numbers."""
         problem = self.problem
         loss, norm, domain = map(described, (problem.loss, problem.norm, problem.domain))
-        each = self.share * self.epsilon / problem.unit.records_per_person
+        each = self.share * self.epsilon / problem.unit.rows
         delta, units = str(each / self.rate), problem.loss.units
         return Law(self.mechanism, loss, norm, domain, str(each), delta, units)
 
@@ -122,7 +122,7 @@ class AdaptivePlan:
         """The law in public numbers; rate and Delta follow from what is drawn first."""
         problem = self.problem
         loss, norm, domain = map(described, (problem.loss, problem.norm, problem.domain))
-        k = problem.unit.records_per_person
+        k = problem.unit.rows
         return Law(
             self.mechanism, loss, norm, domain, str(self.epsilon / k), None, problem.loss.units
         )

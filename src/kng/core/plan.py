@@ -144,7 +144,7 @@ class DensityPlan:
     @property
     def rate(self) -> Fraction:
         """Return epsilon / 2 for one record of a person."""
-        return self.epsilon / (2 * self.problem.unit.records_per_person)
+        return self.epsilon / (2 * self.problem.unit.rows)
 
     def delta_at(self, point: Point) -> Fraction:
         """Return Delta at a lattice point, for the whole unit."""
@@ -264,7 +264,7 @@ class NoisePlan:
         """The law in public numbers."""
         parts = self.problem.loss, self.problem.norm, self.problem.domain
         loss, norm, domain = map(described, parts)
-        k = self.problem.unit.records_per_person
+        k = self.problem.unit.rows
         delta, units = str(self.sensitivity), self.problem.loss.units
         return Law(self.mechanism, loss, norm, domain, str(self.epsilon / k), delta, units)
 

@@ -31,6 +31,7 @@ class Assumption(StrEnum):
     SEEDED = "seeded"
     CALLERS_PARTS = "callers-parts"
     CLOSED_QUOTES = "closed-quotes"
+    ROWS_PER_RECORD = "rows-per-record"
 
     @property
     def meaning(self) -> str:
@@ -46,6 +47,7 @@ _MEANING = {
     Assumption.CONVERGED: "the Markov chain has reached its target, which nothing certifies",
     Assumption.CALLERS_PARTS: "the caller's own loss, norm, domain or sampler keeps its promises",
     Assumption.CLOSED_QUOTES: "every quote in the file is closed, so that no record holds others",
+    Assumption.ROWS_PER_RECORD: "a record adds or removes at most the stated rows of the query",
     Assumption.SEEDED: "nobody who can guess the seed of the random bits sees the answer",
 }
 
@@ -97,21 +99,31 @@ Neighbours = ReplaceOne | AddRemove
 class PrivacyUnit:
     """What one unit of protection is: a record, or a person with at most k records.
 
-    By the triangle inequality k records move any score by at most k sensitivities. ``presence``
-    says whether a record may be absent (missing, filtered out, of another group): it then has the
-    score 0, and replacing a record may turn a present one into an absent one.
+    By the triangle inequality k records move any score by at most k sensitivities. Where rows are
+    those of a query, ``rows_per_record`` is how many of them one record adds or removes, at most;
+    None where a row is a record. ``presence`` says whether a record may be absent (missing,
+    filtered out, of another group): it then has the score 0, and replacing a record may turn a
+    present one into an absent one.
     """
 
     neighbours: Neighbours
     records_per_person: int = 1
     presence: Literal["always", "optional"] = "always"
+    rows_per_record: int | None = None
 
     def __post_init__(self) -> None:
         read_records(self.records_per_person)
+        if self.rows_per_record is not None and isinstance(self.neighbours, ReplaceOne):
+            raise SpecError("rows_per_record needs neighbours='add-remove'.")
+
+    @property
+    def rows(self) -> int:
+        """How many rows the whole unit adds or removes, at most."""
+        return self.records_per_person * (self.rows_per_record or 1)
 
     def group(self, sensitivity: Fraction) -> Fraction:
         """Return the sensitivity for the whole unit."""
-        return self.records_per_person * sensitivity
+        return self.rows * sensitivity
 
 
 def read_records(value: Any) -> int:

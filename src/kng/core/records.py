@@ -7,6 +7,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.privacy import Assumption
+
 State = TypeVar("State")
 
 # Rows of records as whole numbers. They are carried as float64, which holds integers up to 2**53
@@ -54,6 +56,19 @@ class Records(Protocol):
 
 class Source(Records, Protocol):
     """Records behind a public encoding."""
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What the caller has stated of the data, and nobody checks; printed on the receipt."""
+        ...
+
+    @property
+    def rows_per_record(self) -> int | None:
+        """How many rows one record of a query's tables adds or removes; None if rows are records.
+
+        With a number, how many rows there are depends on what records hold: it is private.
+        """
+        ...
 
     def count(self) -> int:
         """Return the number of records; forbidden before the charge under add-remove."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kng.core.privacy import Assumption
 from kng.data.engine import Asked, Block, Blocks, Column, LocalEngine
 from kng.data.files import files_of
 from kng.data.stamp import ChangedFile
@@ -26,11 +25,7 @@ class CsvEngine(LocalEngine):
     def __init__(self, files: CsvFiles, room: int) -> None:
         self.called, self.room = files.name, room
         self._files, self._stamp = files, files.stamp()
-
-    @property
-    def assumptions(self) -> tuple[Assumption, ...]:
-        """What the caller has stated of the files."""
-        return self._files.assumptions
+        self.assumptions = files.assumptions
 
     def columns(self) -> tuple[Column, ...]:
         """Return the names in the first line."""

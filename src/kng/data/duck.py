@@ -1,4 +1,4 @@
-"""Tables that DuckDB reads: Parquet files, its own databases, queries and relations.
+"""What DuckDB reads: Parquet files, relations, and what other modules make of it.
 
 DuckDB streams and uses several cores; its tables may be larger than memory. Nothing is written to
 disk: it may not spill.
@@ -14,10 +14,12 @@ import duckdb
 import pyarrow as pa
 
 from kng.core.errors import SchemaError
+from kng.core.privacy import Assumption
 from kng.data.arrow import block_of
 from kng.data.arrow_cells import prepare
 from kng.data.engine import Asked, Blocks, Column, Kind, LocalEngine
 from kng.data.resources import Resources
+from kng.data.sql.marks import quoted
 from kng.data.stamp import Stamp
 from kng.data.table import Table
 
@@ -48,8 +50,12 @@ class DuckEngine(LocalEngine):
         room: int,
         stamp: Stamp | None = None,
         filled: frozenset[str] = frozenset(),
+        *,
+        rows_per_record: int | None = None,
     ) -> None:
         self.called, self.room = called, room
+        self.rows_per_record = rows_per_record
+        self.assumptions = () if rows_per_record is None else (Assumption.ROWS_PER_RECORD,)
         self._relation, self._stamp, self._filled = relation, stamp, filled
 
     def columns(self) -> tuple[Column, ...]:
@@ -107,15 +113,25 @@ def connected(resources: Resources) -> duckdb.DuckDBPyConnection:
 
 def parquet(paths: Sequence[Path], called: str, resources: Resources) -> DuckEngine:
     """Open Parquet files of one schema; reads their footers."""
-    stamp = Stamp.of(paths)
-    connection, names = connected(resources), [str(path) for path in paths]
+    stamp, connection = Stamp.of(paths), connected(resources)
+    filled = footers(connection, paths, called)
+    names = [str(path) for path in paths]
+    relation = connection.read_parquet(names, hive_partitioning=False)
+    return DuckEngine(relation, called, resources.kept, stamp, filled)
+
+
+def footers(
+    connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], called: str
+) -> frozenset[str]:
+    """Read the footers of Parquet files, which must agree; return the columns without nulls."""
+    names = [str(path) for path in paths]
     try:
         rows = connection.execute(
             "SELECT file_name, name, type, logical_type, repetition_type, num_children "
             "FROM parquet_schema(?)",
             [names],
         ).fetchall()
-        relation = connection.read_parquet(names, hive_partitioning=False)
+        connection.read_parquet(names, hive_partitioning=False)
     except duckdb.Error:
         raise SchemaError(
             f"cannot read {called} as Parquet. Check that every file is complete."
@@ -123,8 +139,7 @@ def parquet(paths: Sequence[Path], called: str, resources: Resources) -> DuckEng
     schemas = {path: [row[1:] for row in rows if row[0] == path] for path in names}
     _refuse_mixed(schemas)
     required = [{row[0] for row in one if row[3] == "REQUIRED"} for one in schemas.values()]
-    filled = frozenset.intersection(*map(frozenset, required))
-    return DuckEngine(relation, called, resources.kept, stamp, filled)
+    return frozenset.intersection(*map(frozenset, required))
 
 
 def _refuse_mixed(schemas: dict[str, list[tuple[Any, ...]]]) -> None:
@@ -140,11 +155,6 @@ def _refuse_mixed(schemas: dict[str, list[tuple[Any, ...]]]) -> None:
                 f"{f' ({min(differ)!r} is in one of them)' if differ else ''}. Give files of one "
                 "schema, or convert them first."
             )
-
-
-def quoted(name: str) -> str:
-    """Return a name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _number(name: str, kind: Any) -> str:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.privacy import Assumption
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -81,6 +83,10 @@ class Engine(Protocol):
 
     called: str  # what messages call it: the name of a file, or "the data"
     room: int  # bytes in which whole numbers may be kept from one pass to the next; 0 for none
+    # What the caller has stated and nobody checks.
+    assumptions: tuple[Assumption, ...] = ()
+    # Of a query that can drop or multiply rows: how many one record adds or removes, at most.
+    rows_per_record: int | None = None
 
     def columns(self) -> tuple[Column, ...]:
         """Return what is public of its columns; reads no record."""

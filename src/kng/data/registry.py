@@ -19,7 +19,9 @@ SUFFIXES = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), "kng.data.csv"),
     **dict.fromkeys((".parquet", ".pq"), "kng.data.parquet"),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "kng.data.arrow"),
+    **dict.fromkeys((".duckdb", ".ddb", ".db"), "kng.data.duck_query"),
 }
+SCHEMES = dict.fromkeys(("postgresql", "postgres"), "kng.data.postgres")
 # By the package that a type comes from.
 TYPES = {
     "duckdb": "kng.data.duck",
@@ -36,6 +38,8 @@ def open_table(data: Any) -> Engine | None:
     """
     table = table_of(data)
     source = table.source
+    if source is None and (table.query is not None or table.table is not None):
+        return _by("kng.data.duck_query", table)
     if source is None:
         raise SchemaError("data are missing; give an array, a data frame or a path.")
     if isinstance(source, str | Path):
@@ -62,8 +66,13 @@ def _by(module: str, table: Table) -> Engine:
 def _module_of(source: str | Path) -> str:
     text = str(source)
     scheme, mark, _ = text.partition("://")
+    if mark and scheme.lower() in SCHEMES:
+        return SCHEMES[scheme.lower()]
     if mark:
-        raise SchemaError(f"cannot read {scheme}:// addresses. Give a file or a data frame.")
+        known = ", ".join(f"{name}://" for name in SCHEMES)
+        raise SchemaError(
+            f"cannot read {scheme[:20]}:// addresses, only {known}. Give a file or a data frame."
+        )
     if text == "-":
         return SUFFIXES[".csv"]
     suffix = suffix_of(text, tuple(SUFFIXES))

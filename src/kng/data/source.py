@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kng.core.encoding import Encoding
 from kng.core.parts import Point
+from kng.core.privacy import Assumption
 from kng.core.records import Kernel, Rows, Selection, State
 from kng.core.row_order import in_order
 from kng.data.engine import Engine, WholeColumns
@@ -35,6 +36,16 @@ class TableSource:
         self._kept = Kept(encoding, engine.room)
         prepare(encoding)
         engine.prepare(recipe.asked)
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What the caller has stated of the table."""
+        return self._engine.assumptions
+
+    @property
+    def rows_per_record(self) -> int | None:
+        """How many rows of a query one record adds or removes; None if rows are records."""
+        return self._engine.rows_per_record
 
     def count(self) -> int:
         """Return the number of records; forbidden before the charge under add-remove."""

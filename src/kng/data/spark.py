@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from kng.core.errors import KngError, MissingExtra, SchemaError
+from kng.core.privacy import Assumption
 from kng.core.version import __version__
 from kng.data.engine import Asked, Blocks, Column, Kind, Result
 from kng.data.spark_plan import FramePlan, plan_of
@@ -39,6 +40,7 @@ from kng.data.spark_worker import (
     answers_of,
     seen,
 )
+from kng.data.sql.stated_rows import rows_per_record
 from kng.data.table import Table
 from kng.data.work import Work
 
@@ -79,18 +81,15 @@ class SparkEngine:
     called = "the data"
     room = 0  # nothing comes into this process that could be kept
 
-    def __init__(self, frame: Any, plan: FramePlan) -> None:
+    def __init__(self, frame: Any, plan: FramePlan, rows_per_record: int | None = None) -> None:
+        self.rows_per_record = rows_per_record
+        self.assumptions = () if rows_per_record is None else (Assumption.ROWS_PER_RECORD,)
         self._frame, self._plan, self._wanted = frame, plan, Asked(())
         self._context = frame.sparkSession.sparkContext
         self._records: int | None = None
         self._mark: int | None = None
         self._stored: Any = None
         self._release: Callable[[], Any] = bool  # nothing to let go of
-
-    @property
-    def keeps_rows(self) -> bool:
-        """Whether every record of the tables is one row of the frame, whatever it holds."""
-        return self._plan.keeps_rows
 
     def columns(self) -> tuple[Column, ...]:
         """Return names and kinds from the schema."""
@@ -256,7 +255,8 @@ def open_table(table: Table) -> SparkEngine:
         raise SchemaError(
             "the Spark frame is a stream, which has no end. Give a table that is complete."
         )
-    return SparkEngine(frame, plan_of(frame))
+    plan = plan_of(frame)
+    return SparkEngine(frame, plan, rows_per_record(plan, table.rows_per_record))
 
 
 def _refuse_others(frame: Any) -> None:

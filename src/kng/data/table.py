@@ -9,7 +9,7 @@ from kng.core.errors import SpecError
 from kng.data.resources import Resources, resources_of
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Table:
     """A table, and public facts about how it is read.
 
@@ -63,6 +63,15 @@ class Table:
         for name in known[1:]:
             object.__setattr__(self, name, stated.get(name))
         object.__setattr__(self, "source", source)
+
+    def __repr__(self) -> str:
+        """Show what is stated; an address may hold a password, so only its scheme is shown."""
+        stated = {field.name: getattr(self, field.name) for field in fields(self)}
+        source = stated.pop("source")
+        scheme, mark, _ = str(source).partition("://") if isinstance(source, str) else ("", "", "")
+        shown = [f"{scheme}://..." if mark else repr(source)]
+        shown += [f"{name}={value!r}" for name, value in stated.items() if value is not None]
+        return f"Table({', '.join(shown)})"
 
     @property
     def resources(self) -> Resources:

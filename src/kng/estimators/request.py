@@ -37,20 +37,29 @@ class Request:
 
     def unit(self, source: Source) -> PrivacyUnit:
         """Return the privacy unit; counts the records only where their number is public."""
+        rows = source.rows_per_record
         if self.neighbours == AddRemove.name:
-            return _unit(None, self.n_max, self.records_per_person)
+            return _unit(None, self.n_max, self.records_per_person, rows)
+        if rows is not None:
+            raise SpecError(
+                "The query can drop or multiply rows, so their number depends on what records "
+                "hold. Use neighbours='add-remove', which keeps it private."
+            )
         n = source.count()
         if n == 0:
             raise SchemaError("The data are empty. Provide at least one record.")
-        return _unit(n, None, self.records_per_person)
+        return _unit(n, None, self.records_per_person, None)
 
 
 @lru_cache(maxsize=64)
-def _unit(n: int | None, n_max: int | None, records_per_person: int) -> PrivacyUnit:
+def _unit(
+    n: int | None, n_max: int | None, records_per_person: int, rows_per_record: int | None
+) -> PrivacyUnit:
     """Return the unit for a public number of records, or for a private one."""
     if n is not None:
         return PrivacyUnit(ReplaceOne(n), records_per_person)
-    return PrivacyUnit(AddRemove() if n_max is None else AddRemove(n_max), records_per_person)
+    relation = AddRemove() if n_max is None else AddRemove(n_max)
+    return PrivacyUnit(relation, records_per_person, rows_per_record=rows_per_record)
 
 
 def request_of(
@@ -258,4 +267,6 @@ def _details(records: Encoding, unit: PrivacyUnit) -> tuple[tuple[str, str], ...
     else:
         stated = unit.neighbours.stated
         facts["records"] = "private" if stated is None else f"private, at most {stated}"
+    if unit.rows_per_record is not None:
+        facts["rows per record"] = f"at most {unit.rows_per_record} (stated)"
     return tuple(facts.items())

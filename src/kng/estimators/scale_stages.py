@@ -154,7 +154,7 @@ class ScaledFit:
         neighbours = self._unit.neighbours
         if not isinstance(neighbours, ReplaceOne):
             return None
-        return neighbours.n * self.epsilon / self._unit.records_per_person
+        return neighbours.n * self.epsilon / self._unit.rows
 
     def _few(self) -> bool:
         return self._worth is not None and self._worth < _FEW
@@ -186,7 +186,7 @@ class ScaledFit:
         neighbours = self._unit.neighbours
         if not isinstance(neighbours, ReplaceOne):
             return _PRIVATE_COUNT
-        worth = neighbours.n * spent / self._unit.records_per_person
+        worth = neighbours.n * spent / self._unit.rows
         held = [level for level in self.levels if (1 - level) * worth >= _BEYOND]
         return max(held, default=min(self.levels))
 

@@ -77,7 +77,7 @@ def kept_apart(
         return False
     if not isinstance(neighbours, ReplaceOne):
         return False
-    return neighbours.n * min(asked.parts) < _FEW * design.dim * unit.records_per_person
+    return neighbours.n * min(asked.parts) < _FEW * design.dim * unit.rows
 
 
 def beside(domain: Domain, intercept: bool, side: Literal[1, -1], than: int) -> Uncrossed:

@@ -118,7 +118,7 @@ class SmoothedRequest:
 
     def _residual_parts(self, parts: Sequence[Fraction]) -> list[Fraction] | None:
         """Return the part of each quantile's epsilon for residuals; None where records are few."""
-        neighbours, k = self.unit.neighbours, self.unit.records_per_person
+        neighbours, k = self.unit.neighbours, self.unit.rows
         found = [
             part_for(tau, neighbours.n * part / k if isinstance(neighbours, ReplaceOne) else None)
             for tau, part in zip(self.asked.taus, parts, strict=True)
@@ -163,7 +163,7 @@ class SmoothedRequest:
 
     def _many(self, epsilon: Fraction) -> bool:
         """Tell from public facts whether a fit between the wide and the narrow one pays."""
-        neighbours, k = self.unit.neighbours, self.unit.records_per_person
+        neighbours, k = self.unit.neighbours, self.unit.rows
         if not isinstance(neighbours, ReplaceOne):
             return False
         return neighbours.n * epsilon >= _MANY * k * self.design.dim

@@ -89,4 +89,4 @@ def _ridge(problem: Problem, epsilon: Fraction) -> Fraction:
     growth = loss.growth(unit) if isinstance(loss, AffineLoss) else None
     if problem.domain.bounded or growth is None:
         return Fraction(0)
-    return growth * (loss.dim + 1) * unit.records_per_person / (2 * epsilon)
+    return growth * (loss.dim + 1) * unit.rows / (2 * epsilon)

@@ -89,7 +89,7 @@ class ObjectivePerturbation:
         """Return the predicted error as a function of the share."""
         distance = float(facts.typical_size) / (4 if self.centre else 1)
         noise, curvature = facts.noise_error(epsilon), float(facts.curvature)
-        each = float(epsilon / facts.records_per_person)
+        each = float(epsilon / facts.rows)
 
         def error(share: Fraction) -> float:
             q = float(share)
@@ -111,7 +111,7 @@ class Perturbation:
     sensitivity: Fraction
     curvature: Fraction
     typical_size: Fraction
-    records_per_person: int
+    rows: int
 
     @classmethod
     def of(cls, problem: Problem) -> Perturbation:
@@ -150,7 +150,7 @@ class Perturbation:
             unit.group(delta(problem.norm, body, unit)),
             curvature,
             loss.typical_size(region.length),
-            unit.records_per_person,
+            unit.rows,
         )
 
     def ridge(self, epsilon: Fraction, share: Fraction) -> Fraction:
@@ -158,7 +158,7 @@ class Perturbation:
 
         k records of one person change the Hessian k times.
         """
-        rest = min((1 - share) * epsilon / self.records_per_person, _MOST)
+        rest = min((1 - share) * epsilon / self.rows, _MOST)
         # exp(x) - 1 >= x, so that the enclosure below stays above 0 at this many bits.
         bits = 64 + max(0, (rest.denominator // rest.numerator).bit_length())
         with precision(bits + 64):

@@ -74,7 +74,7 @@ class Clipped:
         """
         if not isinstance(unit.neighbours, ReplaceOne):
             return cls(Fraction(2))
-        each = float(epsilon / unit.records_per_person)
+        each = float(epsilon / unit.rows)
         wanted = each * sqrt(unit.neighbours.n) / (3 * (dim + 1.5))
         return cls(Fraction(max(48, round(min(wanted, 2.0**20) * _PARTS)), _PARTS))
 

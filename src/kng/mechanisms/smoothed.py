@@ -90,7 +90,7 @@ class Prediction:
         bias = b * b * max(away, _SKEWED) / (6 * self.residual)
         curved = n * min(b * _NORMAL.pdf(z) / self.residual, 0.5) / _SPREAD
         noise, most = self.facts.noise_error(self.epsilon), float(self.facts.curvature)
-        each = float(self.epsilon / self.unit.records_per_person)
+        each = float(self.epsilon / self.unit.rows)
 
         def error(share: Fraction) -> float:
             gamma = most / expm1(min((1 - float(share)) * each, 10.0))
