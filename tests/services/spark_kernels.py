@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from kng.data.sums import Sums
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class Products:
 
 
 @dataclass(frozen=True)
-class Killed(Products):
-    """The same; a worker that finds no file there makes it and is killed in the middle."""
+class KilledSums(Sums):
+    """Column sums; the first worker that finds no file there makes it and is killed."""
 
-    flag: str
+    flag: str = ""
 
-    def partial(self, batch: Any) -> int:
+    def partial(self, batch: Any) -> Any:
         found = super().partial(batch)
         try:
             Path(self.flag).touch(exist_ok=False)
@@ -42,10 +42,19 @@ class Killed(Products):
 
 
 @dataclass(frozen=True)
-class Raising(Products):
-    """The same; always fails, with a record in its message."""
+class AlwaysKilledSums(Sums):
+    """Column sums of workers that are killed whenever they try."""
 
-    def partial(self, batch: Any) -> int:
+    def partial(self, batch: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return super().partial(batch)
+
+
+@dataclass(frozen=True)
+class RaisingSums(Sums):
+    """Column sums that always fail, with a record in the message."""
+
+    def partial(self, batch: Any) -> Any:
         raise ValueError(f"the record {batch[0].tolist()}")
 
 
@@ -55,8 +64,3 @@ class Everything:
 
     def select(self, batch: Any) -> Any:
         return batch
-
-
-def raising_sums(self: Any, batch: Any) -> Any:
-    """Fail in place of a kernel of ours."""
-    raise ValueError(f"the record {np.asarray(batch)[0].tolist()}")

@@ -1,10 +1,9 @@
-"""A Spark of this machine: two cores, tasks that are tried three times, workers with our sources."""
+"""A Spark of this machine: two cores, tasks tried three times, workers with our sources."""
 
 from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,20 +14,18 @@ _ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Start a session once for all tests."""
-    pytest.importorskip("pyspark")
     from pyspark.sql import SparkSession
 
-    # The workers run this Python and import the kernels of these tests.
+    # The workers run this Python, and import the kernels of these tests.
     paths = [str(_ROOT / "src"), str(_ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.warehouse.dir": os.devnull,
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
     builder = SparkSession.builder.master("local[2,3]").appName("kng")
     for name, value in settings.items():
@@ -37,8 +34,3 @@ def spark() -> Iterator[Any]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
-
-
-def ignore_pandas() -> None:
-    """Spark warns of every pandas that is newer than itself."""
-    warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)

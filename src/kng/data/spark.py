@@ -1,13 +1,11 @@
 """Spark frames: kernels run in the workers, and the driver sees merged whole numbers.
 
-**One snapshot.** Every pass counts and marks the records that it saw (`kng.data.spark_worker`), and
-a pass that saw other records than the first fails the release; so nothing is ever summed up from
-two versions of a table. The first pass over files reads them as they are, because most statistics
-need one pass. The second one stores the columns that are read in the memory of the executors, and
-later ones read them from there, at a third of the cost; a table that may change while it is read,
-such as one of a database, is stored before it is counted. Nothing is stored on disk: a partition
-that does not fit, or whose executor is lost, is read again, and the mark tells whether it is still
-the same.
+**One snapshot.** The columns that a release reads are stored in the memory of the executors when the
+records are counted or first summed up, and every pass reads them from there; it also costs a third
+of reading them anew. Nothing is stored on disk: a partition that does not fit into memory, or whose
+executor is lost, is read from the table again. Whether it is still the same is not left to chance.
+Every pass counts and marks the records that it saw (`kng.data.spark_worker`), and a pass that saw
+others than the first one fails the release: nothing is ever summed up from two versions of a table.
 
 **Once.** Spark runs a task again that fails, and some twice at the same time. It hands the driver
 one result for each task; results carry the number of theirs, and that none is missing or twice is
@@ -18,7 +16,7 @@ from __future__ import annotations
 
 import pickle
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -27,12 +25,10 @@ from kng.core.errors import KngError, MissingExtra, SchemaError
 from kng.core.privacy import Assumption
 from kng.core.version import __version__
 from kng.data.engine import Asked, Blocks, Column, Kind, Result
-from kng.data.spark_plan import FramePlan, plan_of
+from kng.data.spark_plan import plan_of
 from kng.data.spark_worker import (
     STATES,
     STORED,
-    FromCells,
-    FromStored,
     Installed,
     Merge,
     Share,
@@ -81,10 +77,10 @@ class SparkEngine:
     called = "the data"
     room = 0  # nothing comes into this process that could be kept
 
-    def __init__(self, frame: Any, plan: FramePlan, rows_per_record: int | None = None) -> None:
+    def __init__(self, frame: Any, rows_per_record: int | None = None) -> None:
         self.rows_per_record = rows_per_record
         self.assumptions = () if rows_per_record is None else (Assumption.ROWS_PER_RECORD,)
-        self._frame, self._plan, self._wanted = frame, plan, Asked(())
+        self._frame, self._wanted = frame, Asked(())
         self._context = frame.sparkSession.sparkContext
         self._records: int | None = None
         self._mark: int | None = None
@@ -118,30 +114,22 @@ class SparkEngine:
         """Return the number of records."""
         if self._records is None:
             with _speaking():
-                if self._plan.settled:
-                    self._records = int(self._frame.count())
-                else:
-                    list(self.run(Asked(()), _Nothing()))
-        assert self._records is not None  # by either
+                self.run(Asked(()), _Nothing())
+        assert self._records is not None  # by the pass
         return self._records
 
-    def run(self, asked: Asked, task: Callable[[Blocks], Result]) -> Iterable[Result]:
+    def run(self, asked: Asked, task: Callable[[Blocks], Result]) -> Sequence[Result]:
         """Run a task in the workers; nothing else comes back but its results."""
         numbers, texts = self._wanted.numbers, self._wanted.texts
         picked = Asked(
             tuple(numbers.index(at) for at in asked.numbers),
             tuple(texts.index(at) for at in asked.texts),
         )
-        if self._stored is None and (self._mark is not None or not self._plan.settled):
+        if self._stored is None:
             self._store()
-        frame, reading = (
-            (self._cells(), FromCells(self._places()))
-            if self._stored is None
-            else (self._stored, FromStored(len(numbers)))
-        )
         cores = int(self._context.defaultParallelism)
-        few = frame.coalesce(_PER_CORE * cores)
-        states = few.mapInArrow(Share(reading, picked, task), STATES)
+        few = self._stored.coalesce(_PER_CORE * cores)
+        states = few.mapInArrow(Share(len(numbers), picked, task), STATES)
         if isinstance(task, Work) and _PER_CORE * cores > _STATES:
             merged = states.repartition(_MERGERS, "share")
             states = merged.mapInArrow(Merge(task.kernel), STATES)
@@ -255,8 +243,7 @@ def open_table(table: Table) -> SparkEngine:
         raise SchemaError(
             "the Spark frame is a stream, which has no end. Give a table that is complete."
         )
-    plan = plan_of(frame)
-    return SparkEngine(frame, plan, rows_per_record(plan, table.rows_per_record))
+    return SparkEngine(frame, rows_per_record(plan_of(frame), table.rows_per_record))
 
 
 def _refuse_others(frame: Any) -> None:

@@ -24,8 +24,6 @@ _KEEPING = frozenset(
 )
 # A record may become no row, or several.
 _BOUNDED = frozenset({"Filter", "Join", "Union"})
-# Tables that say the same whenever they are asked, unless somebody overwrites files.
-_SETTLED = frozenset({"LogicalRDD", "LocalRelation", "InMemoryRelation", "Range"})
 # Expressions that no cell can make fail.
 _TOTAL = frozenset(
     {
@@ -41,10 +39,9 @@ _NUMBERS_AND_TEXT = (*_WIDENING, "string", "boolean")
 
 @dataclass(frozen=True, slots=True)
 class FramePlan:
-    """Whether a record stays a row, and whether its tables stay as they are."""
+    """Whether every record of the tables is one row of the frame, whatever it holds."""
 
     keeps_rows: bool
-    settled: bool
 
 
 def plan_of(frame: Any) -> FramePlan:
@@ -62,11 +59,7 @@ def plan_of(frame: Any) -> FramePlan:
         for expression in _listed(node.expressions()):
             _refuse_partial(expression)
         _refuse_strict(node)
-    tables = [node for node in nodes if not _listed(node.children())]
-    return FramePlan(
-        keeps_rows=not _BOUNDED.intersection(names),
-        settled=all(_is_settled(table) for table in tables),
-    )
+    return FramePlan(keeps_rows=not _BOUNDED.intersection(names))
 
 
 def _below(node: Any) -> Iterator[Any]:
@@ -120,21 +113,11 @@ def _casts_any(cast: Any) -> bool:
 
 def _refuse_strict(node: Any) -> None:
     """Refuse files that are read so that a broken record fails."""
-    options = _file_options(node)
-    strict = options is not None and options.get("mode")
-    if strict and strict.isDefined() and str(strict.get()).upper() == "FAILFAST":
+    if _name(node) != "LogicalRelation" or _name(node.relation()) != "HadoopFsRelation":
+        return
+    mode = node.relation().options().get("mode")
+    if mode.isDefined() and str(mode.get()).upper() == "FAILFAST":
         raise SchemaError(
             "the Spark frame reads files with mode FAILFAST, which fails on the first record that "
             "is broken and prints it. Read them with mode PERMISSIVE."
         )
-
-
-def _file_options(node: Any) -> Any:
-    """Return the options of a table of files; None for everything else."""
-    if _name(node) == "LogicalRelation" and _name(node.relation()) == "HadoopFsRelation":
-        return node.relation().options()
-    return None
-
-
-def _is_settled(table: Any) -> bool:
-    return _name(table) in _SETTLED or _file_options(table) is not None

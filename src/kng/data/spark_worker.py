@@ -12,7 +12,7 @@ import pickle
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol
+from typing import Any, Generic
 
 import numpy as np
 import pyarrow as pa
@@ -39,14 +39,6 @@ _SHIFT, _ABSENT = np.uint64(32), np.uint64(2**63)
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
-    """Some records and their mark."""
-
-    block: Block
-    mark: int
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """What one task of Spark found: a pickled state, over so many records of this mark."""
 
@@ -56,44 +48,6 @@ class Answer:
     state: bytes
 
 
-class Reading(Protocol):
-    """How batches of Spark become records; picklable."""
-
-    def __call__(self, batches: Batches) -> Iterator[Marked]:
-        """Yield the records of batches."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class FromCells:
-    """Batches of a table's own cells."""
-
-    places: Asked
-
-    def __call__(self, batches: Batches) -> Iterator[Marked]:
-        """Yield the records of batches, marked anew."""
-        for batch in batches:
-            for at in range(0, batch.num_rows, BATCH_RECORDS):
-                block = block_of(batch.slice(at, BATCH_RECORDS), self.places)
-                yield Marked(block, mark_of(block))
-
-
-@dataclass(frozen=True, slots=True)
-class FromStored:
-    """What `Store` has made of them; the first columns are numbers."""
-
-    numbers: int
-
-    def __call__(self, batches: Batches) -> Iterator[Marked]:
-        """Yield the records, with the marks that were stored beside them."""
-        for batch in batches:
-            _, marks, packed = batch.columns
-            for mark, cells in zip(marks.to_pylist(), packed, strict=True):
-                columns = pa.ipc.open_stream(cells.as_buffer()).read_next_batch().columns
-                numbers = [c.to_numpy().reshape(-1, 1) for c in columns[: self.numbers]]
-                yield Marked(Block(numbers, columns[self.numbers :]), mark)
-
-
 @dataclass(frozen=True, slots=True)
 class Store:
     """Make rows of records that later passes read faster than the table's own cells."""
@@ -101,20 +55,23 @@ class Store:
     places: Asked
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield a row for each batch."""
+        """Yield a row for each batch, or for each part of a long one."""
         begin()
-        for marked in quiet(FromCells(self.places)(batches)):
-            with private_zone():
-                row = [len(marked.block)], [_signed(marked.mark)], [_packed(marked.block)]
-                stored = pa.record_batch([pa.array(column) for column in row], list("abc"))
-            yield stored
+        for batch in batches:
+            for at in range(0, batch.num_rows, BATCH_RECORDS):
+                # What fails says nothing, because Spark would log it.
+                with private_zone():
+                    block = block_of(batch.slice(at, BATCH_RECORDS), self.places)
+                    row = [len(block)], [_signed(mark_of(block))], [_packed(block)]
+                    stored = pa.record_batch([pa.array(column) for column in row], list("abc"))
+                yield stored
 
 
 @dataclass(frozen=True, slots=True)
 class Share(Generic[Result]):
-    """Run a task over the records of one task of Spark."""
+    """Run a task over stored records, whose first columns are so many numbers."""
 
-    reading: Reading
+    numbers: int
     picked: Asked
     task: Callable[[Blocks], Result]
 
@@ -122,8 +79,9 @@ class Share(Generic[Result]):
         """Yield one state."""
         begin()
         with private_zone():
-            witness = _Witness(self.picked)
-            state = self.task(witness.blocks(self.reading(batches)))
+            witness = _Witness()
+            blocks = witness.passed(_unpacked(batches, self.numbers))
+            state = self.task(_picked(block, self.picked) for block in blocks)
             found = Answer(_task(), witness.records, witness.mark, pickle.dumps(state, 5))
         yield from _rows(found)
 
@@ -162,34 +120,25 @@ class Installed:
 class _Witness:
     """Counts and marks records that pass by."""
 
-    def __init__(self, picked: Asked) -> None:
-        self._picked, self.records, self.mark = picked, 0, 0
+    def __init__(self) -> None:
+        self.records, self.mark = 0, 0
 
-    def blocks(self, records: Iterator[Marked]) -> Blocks:
-        """Yield the columns that are asked for."""
-        for marked in records:
-            block = marked.block
+    def passed(self, stored: Iterable[tuple[Block, int]]) -> Blocks:
+        """Yield the records."""
+        for block, mark in stored:
             self.records += len(block)
-            self.mark = (self.mark + marked.mark) % _MODULUS
-            yield Block(
-                [block.numbers[at] for at in self._picked.numbers],
-                [block.texts[at] for at in self._picked.texts],
-            )
+            self.mark = (self.mark + mark) % _MODULUS
+            yield block
+
+
+def _picked(block: Block, asked: Asked) -> Block:
+    numbers = [block.numbers[at] for at in asked.numbers]
+    return Block(numbers, [block.texts[at] for at in asked.texts])
 
 
 def begin() -> None:
     """Be a process that only runs kernels."""
     load_when_called()
-
-
-def quiet(records: Iterator[Marked]) -> Iterator[Marked]:
-    """Yield the same; what fails says nothing, because Spark would log it."""
-    while True:
-        with private_zone():
-            marked = next(records, None)
-        if marked is None:
-            return
-        yield marked
 
 
 def mark_of(block: Block) -> int:
@@ -220,6 +169,16 @@ def _packed(block: Block) -> bytes:
     with pa.ipc.new_stream(sink, batch.schema) as stream:
         stream.write_batch(batch)
     return bytes(memoryview(sink.getvalue()))
+
+
+def _unpacked(batches: Batches, numbers: int) -> Iterator[tuple[Block, int]]:
+    """Yield the records of stored rows, and the marks that stand beside them."""
+    for batch in batches:
+        _, marks, packed = batch.columns
+        for mark, cells in zip(marks.to_pylist(), packed, strict=True):
+            columns = pa.ipc.open_stream(cells.as_buffer()).read_next_batch().columns
+            tables = [column.to_numpy().reshape(-1, 1) for column in columns[:numbers]]
+            yield Block(tables, columns[numbers:]), mark
 
 
 def _rows(answer: Answer) -> Iterator[pa.RecordBatch]:
