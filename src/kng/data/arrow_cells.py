@@ -72,9 +72,10 @@ def _decimals(cells: pa.Array) -> Floats:
     """Return decimals, each rounded once."""
     if cells.type.precision > _EXACT_DIGITS or not 0 <= cells.type.scale <= _EXACT_DIGITS:
         return _read(cells.cast(pa.string()))
-    whole = cells.cast(pa.decimal128(_EXACT_DIGITS, cells.type.scale)).buffers()[1]
-    # The lower of two words is all of a number of 15 digits.
-    words = np.frombuffer(whole, np.int64).reshape(-1, 2)[cells.offset : cells.offset + len(cells)]
+    whole = cells.cast(pa.decimal128(_EXACT_DIGITS, cells.type.scale))
+    # The lower of two words is all of a number of 15 digits. A cast may have copied a slice.
+    words = np.frombuffer(whole.buffers()[1], np.int64).reshape(-1, 2)
+    words = words[whole.offset : whole.offset + len(cells)]
     found = words[:, 0] / 10.0**cells.type.scale
     if cells.null_count:
         found[np.asarray(cells.is_null())] = np.nan

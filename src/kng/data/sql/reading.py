@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +83,10 @@ def select_of(query: str) -> Select:
     """Read a query, or refuse it."""
     if not isinstance(query, str) or not query.strip():
         raise SchemaError("query must be a text such as 'SELECT age FROM people'.")
-    with duckdb.connect() as parser:
-        try:
-            ((text,),) = parser.execute(_PARSE, [query]).fetchall()
-        except duckdb.Error:
-            raise SchemaError("the query cannot be parsed. Check its syntax.") from None
+    try:
+        ((text,),) = _parser().cursor().execute(_PARSE, [query]).fetchall()
+    except duckdb.Error:
+        raise SchemaError("the query cannot be parsed. Check its syntax.") from None
     found = json.loads(text)
     if found["error"]:
         what = str(found.get("error_message", "syntax error")).rstrip(".!")
@@ -99,6 +99,12 @@ def select_of(query: str) -> Select:
     if set(statement) != {"node"}:
         raise _refused("parameters")
     return _select(statement["node"])
+
+
+@cache
+def _parser() -> duckdb.DuckDBPyConnection:
+    """Return a connection without tables, opened once."""
+    return duckdb.connect(config={"autoload_known_extensions": False})
 
 
 def _refused(what: str) -> SchemaError:
