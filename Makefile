@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test thorough product check bench accuracy catalogue freeze clean
+.PHONY: demo test test-services thorough product check bench accuracy catalogue freeze clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kng demo
@@ -14,6 +14,12 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# PostgreSQL and Spark, started by the tests on ports and in folders of their own; make test leaves
+# them out. The server and Java come from the distribution.
+test-services: $(VENV)/.installed-services
+	tests/services/install.sh
+	$(BIN)/python -m pytest tests/services --services
 
 # All cases of every test; of the longest ones `make test` runs a part.
 thorough: $(VENV)/.installed-dev
@@ -41,6 +47,11 @@ $(VENV)/.installed-dev: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-services: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev,postgres,spark]'
+	touch $@ $(VENV)/.installed-dev $(VENV)/.installed
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -8,6 +8,8 @@ Of a test marked `every(k)` one case in k runs, always the same ones; `--thoroug
 from __future__ import annotations
 
 from itertools import groupby
+from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -17,6 +19,8 @@ from kng.data import column_steps as loops
 from kng.losses.enclosures.plane_cover import load_planes
 from kng.losses.enclosures.smooth_cover import load_smooth
 from kng.losses.kernels.gram import load_products
+
+SERVICES = Path(__file__).parent / "services"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,6 +32,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--thorough", action="store_true", help="run all cases of every test")
+    parser.addoption("--services", action="store_true", help="run tests that start servers")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what needs PostgreSQL or Spark, unless it is asked for."""
+    return True if collection_path == SERVICES and not config.getoption("--services") else None
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if not config.getoption("--services"):
+        terminalreporter.write_line(
+            "Left out: PostgreSQL and Spark (tests/services); make test-services runs them."
+        )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -2,7 +2,7 @@
 
 `compiled` declares a function with its one signature; nothing happens yet. `load` finds its machine
 code in a cache, or compiles it. A function that was not loaded cannot be called, so nothing is ever
-compiled below the charge.
+compiled below the charge. Other processes, to which kernels travel, load what they call.
 
 The cache is the directory that NUMBA_CACHE_DIR names, or stands beside the package, or is the
 user's own, whichever can be written to first. With none of them, or one that is full or broken,
@@ -39,6 +39,8 @@ _LOADING = RLock()
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
 # The signature of every declared function.
 _SIGNATURES: dict[Dispatcher, str] = {}
+# Whether functions are loaded when they are first called: in processes that charge nothing.
+_LATE: list[bool] = []
 # Whether it has been said that something is compiled, and what is said.
 _SAID: list[bool] = []
 _KEPT = "kng is compiling for this machine, once; this takes some seconds."
@@ -64,9 +66,35 @@ def compiled(signature: str, **options: Any) -> Callable[[Callable[..., Any]], A
         declared._can_compile = False  # until it is loaded
         declared._cache = _Cache(function)
         _SIGNATURES[declared] = signature
+        if _LATE:
+            _load_late(declared)
         return declared
 
     return declare
+
+
+def load_when_called() -> None:
+    """From now on load functions when they are first called.
+
+    For a process that only runs kernels: whoever charges has loaded the same functions before.
+    """
+    with _LOADING:
+        if not _LATE:
+            _LATE.append(True)
+            for function in _SIGNATURES:
+                _load_late(function)
+
+
+def _load_late(function: Any) -> None:
+    """Let numba ask for the one signature, where it would compile for what it was given."""
+
+    def loaded(*_: Any) -> Any:
+        load(function)
+        return function  # which numba then calls
+
+    if not function.overloads:
+        function._compile_for_args = loaded
+        function._can_compile = True
 
 
 def load(*functions: Any) -> None:

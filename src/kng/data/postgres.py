@@ -44,7 +44,7 @@ WITH RECURSIVE base(attnum, id, modifier) AS (
 SELECT a.attname::text,
   CASE WHEN coalesce(c.collisdeterministic, true) AND t.typnamespace = 'pg_catalog'::regnamespace
     THEN t.typname::text ELSE '' END,
-  b.modifier, format_type(a.atttypid, a.atttypmod), coalesce(c.oid, 0)::text, a.attnotnull,
+  b.modifier, format_type(a.atttypid, a.atttypmod), coalesce(c.oid::text, ''), a.attnotnull,
   a.attgenerated::text
 FROM pg_catalog.pg_attribute a JOIN base b ON b.attnum = a.attnum
 JOIN pg_catalog.pg_type t ON t.oid = b.id AND t.typtype <> 'd'
@@ -219,13 +219,17 @@ def open_table(table: Table) -> PostgresEngine:
         select, called = Select((Star(None),), Stored(())), f"table {table.table!r}"
     stated = rows_per_record(select, table.rows_per_record)
     session = Session(str(table.source))
-    query = PostgresQuery(session)
-    if table.table is None:
-        text = written(select, query)
-    else:
-        place, columns = query.stored(_path(str(table.table)))
-        text = f"SELECT * FROM {place}", columns
-    return PostgresEngine(session, text, called, table.resources.kept, stated)
+    try:
+        query = PostgresQuery(session)
+        if table.table is None:
+            text = written(select, query)
+        else:
+            place, columns = query.stored(_path(str(table.table)))
+            text = f"SELECT * FROM {place}", columns
+        return PostgresEngine(session, text, called, table.resources.kept, stated)
+    except BaseException:
+        session.close()
+        raise
 
 
 def _path(name: str) -> Sequence[str]:

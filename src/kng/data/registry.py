@@ -27,6 +27,7 @@ TYPES = {
     "duckdb": "kng.data.duck",
     "polars": "kng.data.polars",
     "pyarrow": "kng.data.arrow",
+    "pyspark": "kng.data.spark",
 }
 
 

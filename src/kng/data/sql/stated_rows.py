@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from kng.core.errors import SpecError
 from kng.core.exact import whole
-from kng.data.sql.tree import Select
 
 
-def rows_per_record(select: Select, stated: Any) -> int | None:
+class Query(Protocol):
+    """What is known of a query without running it."""
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether every record is one row, whatever it holds."""
+        ...
+
+
+def rows_per_record(query: Query, stated: Any) -> int | None:
     """Return what is stated; None where every record is one row, whatever it holds."""
-    if select.keeps_rows:
+    if query.keeps_rows:
         if stated is not None:
             raise SpecError("rows_per_record means nothing here: each record is one row.")
         return None
