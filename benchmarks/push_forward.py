@@ -38,9 +38,10 @@ SIZES = [
 ]
 PROPOSALS = 100
 # Chains side by side, steps before they are looked at, and how often and how far apart they are.
-CHAINS, BURN, LOOKS, APART = 64, 150, 10, 60
-# Width of a slice's first bracket, in lengths of noise of size 1.
-WIDE = 12.0
+CHAINS, BURN, LOOKS, APART = 64, 600, 10, 60
+# Width of a slice's first bracket, in lengths of noise of size 1, and of where chains start: in
+# twelve coordinates a start that is twice as wide is not forgotten after hundreds of steps.
+WIDE, START = 12.0, 4.0
 
 
 def opened(d: int, n: int, function: Any) -> tuple[DensityPlan, Any]:
@@ -78,7 +79,11 @@ def chains(pushed: Pushed, seed: int) -> np.ndarray:
         return np.where(inside, -rate * sizes, -np.inf)
 
     d = len(root)
-    thetas = np.clip(pushed.centre.theta + wide * rng.normal(size=(CHAINS, d)) @ root.T, -5, 5)
+    thetas = np.clip(
+        pushed.centre.theta + START * pushed.shells.unit * rng.normal(size=(CHAINS, d)) @ root.T,
+        -5,
+        5,
+    )
     height, seen = heights(thetas), []
     for step in range(BURN + LOOKS * APART):
         least = height - rng.exponential(size=CHAINS)
