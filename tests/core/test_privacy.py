@@ -61,3 +61,13 @@ def test_relations_have_the_names_that_callers_use():
 def test_every_assumption_has_a_sentence():
     assert all(len(assumption.meaning.split()) > 4 for assumption in Assumption)
     assert {str(tier) for tier in Guarantee} == {"exact", "ideal", "approximate", "simulation"}
+
+
+def test_rows_of_a_query_and_records_of_a_person_multiply():
+    unit = PrivacyUnit(AddRemove(), 3, rows_per_record=4)
+    assert unit.rows == 12
+    assert unit.group(F(1, 2)) == 6
+    assert dataclasses.replace(unit, presence="optional").rows == 12
+    assert PrivacyUnit(AddRemove(), 3).rows == 3
+    with pytest.raises(SpecError, match="add-remove"):
+        PrivacyUnit(ReplaceOne(10), rows_per_record=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -111,16 +111,14 @@ class PrivacyUnit:
     records_per_person: int = 1
     presence: Literal["always", "optional"] = "always"
     rows_per_record: int | None = None
+    # How many rows the whole unit adds or removes, at most.
+    rows: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         read_records(self.records_per_person)
         if self.rows_per_record is not None and isinstance(self.neighbours, ReplaceOne):
             raise SpecError("rows_per_record needs neighbours='add-remove'.")
-
-    @property
-    def rows(self) -> int:
-        """How many rows the whole unit adds or removes, at most."""
-        return self.records_per_person * (self.rows_per_record or 1)
+        object.__setattr__(self, "rows", self.records_per_person * (self.rows_per_record or 1))
 
     def group(self, sensitivity: Fraction) -> Fraction:
         """Return the sensitivity for the whole unit."""
