@@ -219,7 +219,7 @@ def test_a_very_long_header_is_read(written):
     ids=repr,
 )
 def test_a_first_line_that_is_no_header_is_refused_and_not_repeated(first, written):
-    with pytest.raises(SchemaError, match="does not name columns|is empty") as caught:
+    with pytest.raises(SchemaError, match=r"does not name columns|is empty") as caught:
         open_source(written(first + "4711,4712\n"), RULE)
     told = str(caught.value)
     assert "4711" not in told
