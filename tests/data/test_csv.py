@@ -145,7 +145,7 @@ def test_cells_that_are_missing_in_memory_are_missing_in_a_file(folder):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        pytest.param("", "does not name columns", id="empty"),
+        pytest.param("", "the first line of .* is empty", id="empty"),
         pytest.param("b,c\n1,2\n", "no column named 'a'; it has 'b', 'c'", id="other names"),
         pytest.param("A\n1\n", "no column named 'a'; it has 'A'", id="capitals"),
     ],
@@ -219,7 +219,7 @@ def test_a_very_long_header_is_read(written):
     ids=repr,
 )
 def test_a_first_line_that_is_no_header_is_refused_and_not_repeated(first, written):
-    with pytest.raises(SchemaError, match="does not name columns") as caught:
+    with pytest.raises(SchemaError, match=r"does not name columns|is empty") as caught:
         open_source(written(first + "4711,4712\n"), RULE)
     told = str(caught.value)
     assert "4711" not in told
