@@ -6,7 +6,9 @@ disk: it may not spill.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +94,7 @@ class DuckEngine(LocalEngine):
         first = len(asked.numbers)
         placed = Asked(tuple(range(first)), tuple(range(first, len(wanted))))
         projected = self._relation.project(aliased)
-        size = max(min(_CELLS // len(wanted) // _VECTOR * _VECTOR, _MOST), _VECTOR)
+        size = records_of(len(wanted))
         for batch in streamed(lambda: iter(projected.to_arrow_reader(size)), self._stop):
             yield block_of(batch, placed)
         self._unchanged()
@@ -107,6 +109,11 @@ class DuckEngine(LocalEngine):
             self._stamp.check()
 
 
+def records_of(width: int) -> int:
+    """Return how many records of so many columns a batch holds."""
+    return max(min(_CELLS // width // _VECTOR * _VECTOR, _MOST), _VECTOR)
+
+
 def connected(resources: Resources) -> duckdb.DuckDBPyConnection:
     """Return a connection that writes nothing to disk and looks at no cell unasked."""
     settings: dict[str, Any] = {
@@ -116,19 +123,32 @@ def connected(resources: Resources) -> duckdb.DuckDBPyConnection:
         # Whether a file is Parquet is told by its name, and it may not fetch anything.
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
+        # Nothing of a file stays in memory when it has been read.
+        "enable_external_file_cache": False,
     }
     if resources.threads is not None:
         settings["threads"] = resources.threads
     connection = duckdb.connect(config=settings)
     # Otherwise it holds whole row groups, whose size nobody knows before the charge; 60 columns
     # then take 290 MB and not 18, and no less time.
-    connection.execute("SET disable_parquet_prefetching = true")
+    connection.execute("SET GLOBAL disable_parquet_prefetching = true")
     return connection
+
+
+@lru_cache(maxsize=4)
+def _opened_once(resources: Resources) -> duckdb.DuckDBPyConnection:
+    """Return a connection that stays open: a new one takes as long as a million records."""
+    return connected(resources)
+
+
+# Its threads would be missing in a copy of this process, which would wait for them at its end.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_opened_once.cache_clear)
 
 
 def parquet(paths: Sequence[Path], name: str, resources: Resources) -> DuckEngine:
     """Open Parquet files of one schema; reads their footers."""
-    stamp, connection = Stamp.of(paths), connected(resources)
+    stamp, connection = Stamp.of(paths), _opened_once(resources).cursor()
     filled = footers(connection, paths, name)
     names = [str(path) for path in paths]
     relation = connection.read_parquet(names, hive_partitioning=False)

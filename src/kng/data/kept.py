@@ -24,7 +24,7 @@ class Kept:
     """The records of a source, as long as they fit into ``room`` bytes."""
 
     def __init__(self, encoding: Encoding, room: int) -> None:
-        self._types = [_smallest(last) for last in encoding.last]
+        self._types = [_smallest(last) for last in encoding.last] if room else []
         self._room, self._passes, self.whole = room, count(1), False
         self._batches: list[list[NDArray[np.generic]]] = []
 

@@ -69,13 +69,13 @@ class TableSource:
 
     def prepare_sums(self, records: int) -> None:
         """Load a compiled sum for many numbers in one array."""
-        whole = self._whole()
-        if whole is not None and records >= MANY:
+        whole = self._whole() if records >= MANY else None
+        if whole is not None:
             self._column_sum = ColumnSum(self._encoding, whole.dtype)
 
     def sums(self) -> tuple[int, Point]:
         """Return the number of records and the exact sum of each column."""
-        whole = self._whole()
+        whole = None if self._column_sum is None else self._whole()
         if self._column_sum is None or whole is None:
             return self.reduce(Sums(self._encoding.last))
         return len(whole), (self._column_sum(whole),)

@@ -54,20 +54,18 @@ class Table:
     threads: int | None = None
 
     def __init__(self, source: Any = None, **stated: Any) -> None:
-        known = [field.name for field in fields(self)]
-        unknown = [name for name in stated if name not in known]
+        unknown = [name for name in stated if name not in _FACTS]
         if unknown:
             raise SpecError(
-                f"Table has no argument {unknown[0]!r}. It takes source and {', '.join(known[1:])}."
+                f"Table has no argument {unknown[0]!r}. It takes source and {', '.join(_FACTS)}."
             )
-        for name in known[1:]:
-            object.__setattr__(self, name, stated.get(name))
-        object.__setattr__(self, "source", source)
+        for name, value in {"source": source, **stated}.items():
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         """Show what is stated; an address may hold a password, so only its scheme is shown."""
-        stated = {field.name: getattr(self, field.name) for field in fields(self)}
-        source = stated.pop("source")
+        stated = {name: getattr(self, name) for name in _FACTS}
+        source = self.source
         scheme, mark, _ = str(source).partition("://") if isinstance(source, str) else ("", "", "")
         shown = [f"{scheme}://..." if mark else repr(source)]
         shown += [f"{name}={value!r}" for name, value in stated.items() if value is not None]
@@ -80,10 +78,14 @@ class Table:
 
     def refuse(self, kind: str, *, takes: tuple[str, ...]) -> None:
         """Refuse what is stated and means nothing for this kind of source."""
-        usual = ("source", "memory_limit", "threads", *takes)
-        for field in fields(self):
-            if field.name not in usual and getattr(self, field.name) is not None:
-                raise SpecError(f"{field.name} means nothing for {kind}. Leave it out.")
+        usual = ("memory_limit", "threads", *takes)
+        for name in _FACTS:
+            if name not in usual and getattr(self, name) is not None:
+                raise SpecError(f"{name} means nothing for {kind}. Leave it out.")
+
+
+# What can be stated beside the source.
+_FACTS = tuple(field.name for field in fields(Table) if field.name != "source")
 
 
 def table_of(data: Any) -> Table:
