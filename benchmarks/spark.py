@@ -134,9 +134,8 @@ def main(rounds: int = ROUNDS, records: int = RECORDS) -> int:
 
 def growth(frame: Any, answer: Any, rounds: int) -> None:
     """Print what more partitions cost, a tenth of the records; shuffled before it is measured."""
-    print(
-        f"\n{frame.count():,} records\n{'partitions':>10}{'CPU s':>9}{'wall s':>9}{'bytes to the driver':>22}"
-    )
+    print(f"\n{frame.count():,} records")
+    print(f"{'partitions':>10}{'CPU s':>9}{'wall s':>9}{'bytes to the driver':>22}")
     tables = {k: frame.repartition(k).localCheckpoint() for k in PARTITIONS}
     times: dict[int, list[tuple[float, float]]] = {k: [] for k in PARTITIONS}
     for _ in range(rounds):
