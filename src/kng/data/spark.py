@@ -4,8 +4,9 @@
 the records are counted or first summed up, and every pass reads them from there, at a third of the
 cost of reading them anew. Nothing is stored on disk: a partition that does not fit into memory, or
 whose executor is lost, is read from the table again. Whether it is still the same is not left to
-chance. Every pass counts and marks the records that it saw (`kng.data.spark_worker`), and a pass that saw
-others than the first one fails the release: nothing is ever summed up from two versions of a table.
+chance. Every pass counts and marks the records that it saw (`kng.data.spark_worker`), and a pass
+that saw others than the first one fails the release: nothing is ever summed up from two versions of
+a table.
 
 **Once.** Spark runs a task again that fails, and some twice at the same time. It hands the driver
 one result for each task; results carry the number of theirs, and that none is missing or twice is
