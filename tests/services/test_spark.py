@@ -245,6 +245,9 @@ def test_what_is_stored_is_in_memory_only_and_forgotten(spark, frame):
     del source
     gc.collect()
     assert held(spark) == before, "an engine that is gone stores nothing"
+    RELEASES["median"](frame)
+    gc.collect()
+    assert held(spark) == before, "nor does a release that is over"
 
 
 @pytest.mark.parametrize("records", [RECORDS, RECORDS - 1])
