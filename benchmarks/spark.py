@@ -10,6 +10,7 @@ Starting the session is left out.
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import tempfile
 import warnings
@@ -22,7 +23,13 @@ import duckdb
 
 import kng
 from benchmarks.timing import HEAD, ROUNDS, Call, Ratio, line
+from kng.core.bounds import bounds_of
+from kng.core.encoding import encoding_of
+from kng.data import open_source
 from kng.data import spark as engine
+from kng.data.sums import Sums
+from kng.losses.kernels.gram import Gram, load_products
+from kng.losses.kernels.ranks import CellCounts
 
 RECORDS = 10_000_000
 COVARIATES = tuple(f"x{i}" for i in range(12))
@@ -128,15 +135,15 @@ def main(rounds: int = ROUNDS, records: int = RECORDS) -> int:
         missed = line("LinearRegression, 12 covariates", ratio, BAR)
         write(path, records // 10)
         growth(spark.read.parquet(str(path)), fitted(path), rounds)
+        stages(spark.read.parquet(str(path)), rounds)
     spark.stop()
     return int(missed)
 
 
 def growth(frame: Any, answer: Any, rounds: int) -> None:
     """Print what more partitions cost, a tenth of the records; shuffled before it is measured."""
-    print(
-        f"\n{frame.count():,} records\n{'partitions':>10}{'CPU s':>9}{'wall s':>9}{'bytes to the driver':>22}"
-    )
+    print(f"\n{frame.count():,} records")
+    print(f"{'partitions':>10}{'CPU s':>9}{'wall s':>9}{'bytes to the driver':>22}")
     tables = {k: frame.repartition(k).localCheckpoint() for k in PARTITIONS}
     times: dict[int, list[tuple[float, float]]] = {k: [] for k in PARTITIONS}
     for _ in range(rounds):
@@ -147,6 +154,30 @@ def growth(frame: Any, answer: Any, rounds: int) -> None:
     for k, table in tables.items():
         cpu, wall = (median(each) for each in zip(*times[k], strict=True))
         print(f"{k:>10}{cpu:>9.1f}{wall:>9.1f}{sent(lambda table=table: fitted(table)):>22,}")
+
+
+def stages(frame: Any, rounds: int) -> None:
+    """Print what each part of a release costs a record, and the size of a state."""
+    bounds = bounds_of(dict.fromkeys((*COVARIATES, "y"), (-1, 1)))
+    rule = encoding_of(bounds, granularity="1/32768", missing=None, bits=16)
+    kernels: dict[str, Any] = {
+        "sums of 13 columns": Sums(rule.last),
+        "counts in 4,096 cells": CellCounts(0, rule.last[0], 4),
+        "products of 13 columns": Gram(rule.last),
+    }
+    records, found = frame.count(), {name: [] for name in ("store 13 columns", *kernels)}
+    load_products()
+    for _ in range(rounds):
+        source = open_source(frame, rule)
+        found["store 13 columns"].append(spent(source.count))
+        for name, kernel in kernels.items():
+            found[name].append(spent(lambda source=source, kernel=kernel: source.reduce(kernel)))
+        source.close()
+    print(f"\n{'':<26}{'CPU microseconds a record':>28}{'bytes of a state':>20}")
+    for name, seconds in found.items():
+        kernel = kernels.get(name)
+        size = len(pickle.dumps(kernel.zero(), 5)) if kernel else 0
+        print(f"{name:<26}{1e6 * median(seconds) / records:>28.2f}{size or '':>20}")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import gc
 import sys
+import tempfile
 import types
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,6 @@ from services.spark_kernels import (
     Products,
     RaisingSums,
 )
-from services.spark_session import spark  # noqa: F401 - a fixture
 
 import kng
 from kng.core.bounds import bounds_of
@@ -30,10 +31,11 @@ from kng.core.errors import MissingExtra, PrivateZoneError, SchemaError, SpecErr
 from kng.data import open_source, open_table
 from kng.data import source as sources
 from kng.data import spark as engines
-from kng.data.engine import Asked, Kind
 from kng.data.arrow import block_of
+from kng.data.engine import Asked, Kind
 from kng.data.spark_worker import Share, Store, answers_of, mark_of
 
+pytest_plugins = ("services.spark_session",)
 pytestmark = [
     # Spark warns of every pandas that is newer than itself, and its sockets close late.
     pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
@@ -101,20 +103,20 @@ def test_the_same_bits_give_the_same_release_as_from_memory(name, frame):
     assert there.to_json() == here.to_json()
 
 
-def parallelised(spark: Any, partitions: int) -> Any:
-    rows = TABLE[["a", "y"]].to_numpy().tolist()
-    return spark.createDataFrame(
-        spark.sparkContext.parallelize(rows, partitions), "a double, y double"
-    )
-
-
-@pytest.mark.parametrize("partitions", [1, 2, 7, 2 * RECORDS])
-def test_partitions_and_empty_ones_never_change_a_statistic(partitions, spark, monkeypatch):
+@pytest.mark.parametrize(
+    ("records", "partitions"), [(RECORDS, 1), (RECORDS, 2), (RECORDS, 7), (3, 60)]
+)
+def test_partitions_and_empty_ones_never_change_a_statistic(
+    records, partitions, spark, monkeypatch
+):
     if partitions == 7:  # states are merged in the workers, as in a large cluster
         monkeypatch.setattr(engines, "_STATES", 0)
         monkeypatch.setattr(engines, "_MERGERS", 2)
-    here, there = (open_source(t, RULE) for t in (TABLE, parallelised(spark, partitions)))
-    assert there.count() == RECORDS
+    table = TABLE[["a", "y"]].head(records)
+    rows = spark.sparkContext.parallelize(table.to_numpy().tolist(), partitions)
+    here = open_source(table, RULE)
+    there = open_source(spark.createDataFrame(rows, "a double, y double"), RULE)
+    assert there.count() == records
     assert there.sums() == here.sums()
     assert there.reduce(Products()) == here.reduce(Products())
     assert (there.collect(Everything()) == here.collect(Everything())).all()
@@ -196,12 +198,12 @@ def test_text_of_any_bytes_is_a_label_or_none(spark, tmp_path):
 def test_columns_come_from_the_schema(spark):
     schema = (
         "a double not null, b decimal(20,3), c string, d date, e timestamp, f boolean, g int, "
-        "h array<int>, i binary, j varchar(3)"
+        "h array<int>, i binary, j bigint"
     )
     columns = open_table(spark.createDataFrame([], schema)).columns()
     number, text = Kind.NUMBER, Kind.TEXT
     kinds = [number, number, text, Kind.DATE, Kind.DATE, Kind.BOOLEAN, number, Kind.OTHER, text]
-    assert [column.kind for column in columns] == [*kinds, text]
+    assert [column.kind for column in columns] == [*kinds, number]
     assert [column.name for column in columns] == list("abcdefghij")
     assert [column.optional for column in columns] == [False] + [True] * 9
     assert columns[1].declared == "decimal(20,3)"
@@ -210,8 +212,11 @@ def test_columns_come_from_the_schema(spark):
 def test_names_that_spark_would_read_as_expressions(spark):
     frame = spark.createDataFrame([(1.0, 2.0, 3.0)], "`a.b` double, `x``y` double, z double")
     twice = frame.toDF("a.b", "z", "z")
-    assert kng.mean(frame, bounds={"a.b": (0, 9)}, **ASKED).names == ("a.b",)
-    assert kng.mean(twice, bounds={"a.b": (0, 9)}, **ASKED).names == ("a.b",)
+    expected = kng.mean({"a.b": [1.0]}, bounds={"a.b": (0, 9)}, **ASKED).integers
+    for table in (frame, twice):
+        assert kng.mean(table, bounds={"a.b": (0, 9)}, **ASKED).integers == expected
+    both = kng.mean(frame, bounds={"x`y": (0, 9), "a.b": (0, 9)}, **ASKED)
+    assert both.names == ("x`y", "a.b")
     with pytest.raises(SchemaError, match="two columns named 'z'"):
         kng.mean(twice, bounds={"z": (0, 9)}, **ASKED)
 
@@ -240,6 +245,9 @@ def test_what_is_stored_is_in_memory_only_and_forgotten(spark, frame):
     del source
     gc.collect()
     assert held(spark) == before, "an engine that is gone stores nothing"
+    RELEASES["median"](frame)
+    gc.collect()
+    assert held(spark) == before, "nor does a release that is over"
 
 
 @pytest.mark.parametrize("records", [RECORDS, RECORDS - 1])
@@ -323,18 +331,13 @@ def test_what_a_worker_raises_does_not_name_a_record():
 
 
 def refused(table: Any, says: str, error: Any = SchemaError, **options: Any) -> None:
-    options = {"bounds": {"a": (-1, 1)}, "epsilon": 1, "ledger": Unused(), **options}
-    with pytest.raises(error, match=says):
-        kng.mean(table, **options)
-
-
-class Unused:
-    """A ledger that may not be charged."""
-
-    def reserve(self, *_: Any, **__: Any) -> Any:
-        raise AssertionError("charged")
-
-    settle = reserve
+    """Ask for a mean, which is refused and not charged."""
+    options = {"bounds": {"a": (-1, 1)}, "epsilon": 1, **options}
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = kng.Ledger(Path(folder) / "budget.ledger", cap=3)
+        with pytest.raises(error, match=says):
+            kng.mean(table, ledger=ledger, **options)
+        assert ledger.remaining == 3
 
 
 def test_columns_that_are_not_there_or_no_numbers(frame):
@@ -405,9 +408,13 @@ def test_queries_that_could_leak_or_fail_on_a_record(make, says, frame):
 
 def test_files_that_are_read_strictly(spark, tmp_path):
     (tmp_path / "t.csv").write_text("a\n1\nx\n")
-    read = spark.read.schema("a double").option("header", True)
-    refused(read.option("mode", "failfast").csv(str(tmp_path / "t.csv")), "FAILFAST")
-    found = kng.mean(read.csv(str(tmp_path / "t.csv")), bounds={"a": (0, 4)}, **ASKED)
+
+    def read(mode: str) -> Any:
+        reader = spark.read.schema("a double").option("header", True).option("mode", mode)
+        return reader.csv(str(tmp_path / "t.csv"))
+
+    refused(read("failfast"), "FAILFAST")
+    found = kng.mean(read("permissive"), bounds={"a": (0, 4)}, **ASKED)
     here = pd.DataFrame({"a": [1.0, None]})
     assert found.integers == kng.mean(here, bounds={"a": (0, 4)}, **ASKED).integers
 

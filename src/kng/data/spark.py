@@ -1,11 +1,12 @@
 """Spark frames: kernels run in the workers, and the driver sees merged whole numbers.
 
-**One snapshot.** The columns that a release reads are stored in the memory of the executors when the
-records are counted or first summed up, and every pass reads them from there; it also costs a third
-of reading them anew. Nothing is stored on disk: a partition that does not fit into memory, or whose
-executor is lost, is read from the table again. Whether it is still the same is not left to chance.
-Every pass counts and marks the records that it saw (`kng.data.spark_worker`), and a pass that saw
-others than the first one fails the release: nothing is ever summed up from two versions of a table.
+**One snapshot.** The columns that a release reads are stored in the memory of the executors when
+the records are counted or first summed up, and every pass reads them from there, at a third of the
+cost of reading them anew. Nothing is stored on disk: a partition that does not fit into memory, or
+whose executor is lost, is read from the table again. Whether it is still the same is not left to
+chance. Every pass counts and marks the records that it saw (`kng.data.spark_worker`), and a pass
+that saw others than the first one fails the release: nothing is ever summed up from two versions of
+a table.
 
 **Once.** Spark runs a task again that fails, and some twice at the same time. It hands the driver
 one result for each task; results carry the number of theirs, and that none is missing or twice is
@@ -40,8 +41,9 @@ from kng.data.sql.stated_rows import rows_per_record
 from kng.data.table import Table
 from kng.data.work import Work
 
-# Tasks of a pass for each core: some are slower than others.
-_PER_CORE = 3
+# Tasks of a pass for each core, as some are slower than others; and partitions that are stored, few
+# because each costs a call of a worker, and not too few because each has to fit into memory.
+_PER_CORE, _STORED_PER_CORE = 3, 8
 # From here on states are merged in the workers first, by so many tasks.
 _STATES, _MERGERS = 256, 64
 # Workers that are asked whether they can run kernels.
@@ -152,7 +154,8 @@ class SparkEngine:
         """Let the executors keep what is read, in memory, until this engine is gone."""
         from pyspark import StorageLevel
 
-        stored = self._cells().mapInArrow(Store(self._places()), STORED)
+        few = self._cells().coalesce(_STORED_PER_CORE * int(self._context.defaultParallelism))
+        stored = few.mapInArrow(Store(self._places()), STORED)
         self._stored = stored.persist(StorageLevel.MEMORY_ONLY)
         self._release = weakref.finalize(self, _forget, self._stored)
 
@@ -172,7 +175,9 @@ class SparkEngine:
 
 
 def _kind(declared: Any) -> Kind:
-    return _KINDS.get(declared.typeName().partition("(")[0], Kind.OTHER)
+    # As in "decimal(20,3)" and "string collate UNICODE".
+    name = declared.simpleString().partition("(")[0].partition(" ")[0]
+    return _KINDS.get(name, Kind.OTHER)
 
 
 def _forget(stored: Any) -> None:
