@@ -15,6 +15,9 @@ Integers = NDArray[np.float64]
 # The same, in whatever type holds them.
 Rows = NDArray[Any]
 
+# Bytes that what is made of records may take, where nobody states another limit.
+USUAL_MEMORY = 2**30
+
 
 class Kernel(Protocol[State]):
     """A mergeable computation on records: picklable, so that it can travel to them."""
@@ -53,7 +56,9 @@ class Records(Protocol):
 
 
 class Source(Records, Protocol):
-    """Records behind a public encoding."""
+    """Records behind a public encoding; ``memory`` is what their caller allows, in bytes."""
+
+    memory: int
 
     def count(self) -> int:
         """Return the number of records; forbidden before the charge under add-remove."""

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.records import USUAL_MEMORY
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -80,6 +82,7 @@ class Engine(Protocol):
     """A table; every method may be called again and then sees the same records."""
 
     called: str  # what messages call it: the name of a file, or "the data"
+    memory: int  # bytes that what is made of its records may take
     room: int  # bytes in which whole numbers may be kept from one pass to the next; 0 for none
 
     def columns(self) -> tuple[Column, ...]:
@@ -115,6 +118,8 @@ class Engine(Protocol):
 
 class LocalEngine(Engine, Protocol):
     """An engine whose blocks come into this process."""
+
+    memory: int = USUAL_MEMORY
 
     def blocks(self, asked: Asked) -> Blocks:
         """Yield all records, each once."""
