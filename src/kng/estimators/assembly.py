@@ -295,7 +295,9 @@ class Assembled:
         norm, loss = self._norm(setting, unit), setting.loss
         # Scores that are clipped to a length are clipped in the norm that measures them.
         loss = loss.in_norm(norm) if isinstance(loss, TracedLoss) else loss
-        problem = Problem(loss, norm, setting.domain, setting.records, setting.answers, unit, memory)
+        problem = Problem(
+            loss, norm, setting.domain, setting.records, setting.answers, unit, memory
+        )
         return planned(self._weigh(setting), problem, ask.epsilon, self.sampler)
 
     def _norm(self, setting: Posed, unit: PrivacyUnit) -> Norm:

@@ -228,10 +228,11 @@ class QuantileRegressor(PrivateRegressor):
         effects = self._box(design)
         apart = kept_apart(self.noncrossing, effects, design, unit, asked)
         memory, order = source.memory, asked.order(apart)
-        plans = self._plans(design, unit, effects, asked, apart, memory)
+        plans = self._plans(design, unit, effects, asked, apart, memory=memory)
         answers = plans[0].problem.answers
         facts = self._described(columns, design, unit, asked, _DRAWN[apart])
-        if isinstance(plans[0].problem.loss.pointwise, SmoothedPinball):
+        tilted = self._tilted(asked.taus[0], design, unit, memory)
+        if isinstance(tilted, SmoothedPinball):
             facts["response"] = (
                 f"clipped to its bounds, then spread evenly over {show(self._shift())} either "
                 "way, so that all records stay where they are"
@@ -342,6 +343,7 @@ class QuantileRegressor(PrivateRegressor):
         effects: Domain,
         asked: Quantiles,
         apart: bool,
+        *,
         memory: int = USUAL_MEMORY,
     ) -> list[DensityPlan]:
         """Plan one draw per quantile, beside the nearest that was drawn before it if ``apart``."""

@@ -189,9 +189,7 @@ class CellTree:
         boxes, d = centre.shape
         value, out, slope = np.zeros((boxes, d)), np.zeros((boxes, d)), np.zeros((boxes, d, d))
         ramp = self.ramp
-        numbers = np.array(
-            [ramp.bend, ramp.slope, ramp.middle, ramp.grain, ramp.bottom, ramp.top]
-        )
+        numbers = np.array([ramp.bend, ramp.slope, ramp.middle, ramp.grain, ramp.bottom, ramp.top])
         stack = np.zeros(2 * self.levels + 4, np.int64)
         offset, none, eye = np.ascontiguousarray(centre - self.pilot), np.zeros(d), np.eye(d)
         half = np.ascontiguousarray(half)

@@ -49,7 +49,7 @@ def add(rows, pilot, first, parts, fine, bend, table):  # type: ignore[no-untype
         for j in range(d):
             residual += rows[i, j] * pilot[j]
         for j in range(first, d):
-            part = int(math.floor(rows[i, j] * share)) + parts // 2
+            part = math.floor(rows[i, j] * share) + parts // 2
             place = place * parts + min(max(part, 0), parts - 1)
         size = abs(residual)
         away = abs(size - bend)

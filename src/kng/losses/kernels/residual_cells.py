@@ -60,7 +60,7 @@ class Grid:
     @property
     def cells(self) -> int:
         """All cells."""
-        return self.parts**self.covariates * ZONES * self.bins
+        return int(self.parts**self.covariates) * ZONES * self.bins
 
     @property
     def columns(self) -> int:
@@ -153,9 +153,9 @@ class Cells:
     @classmethod
     def of(cls, kernel: ResidualCells, sums: CellSums) -> Self:
         """Return the cells that hold records."""
-        table, grid = sums.filled, kernel.grid
-        at = np.flatnonzero(table[:, 0])
-        table, p, d = table[at].astype(np.float64), grid.covariates, kernel.rows.design.dim
+        grid, p, d = kernel.grid, kernel.grid.covariates, kernel.rows.design.dim
+        at = np.flatnonzero(sums.filled[:, 0])
+        table = sums.filled[at].astype(np.float64)
         given = d - p  # the intercept's column, whose entries are ENDS
         count = table[:, 0]
         plain, e = table[:, 1 : 1 + p], 1 + p
