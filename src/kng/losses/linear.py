@@ -41,7 +41,7 @@ from kng.losses.pointwise.function import Interval, Pointwise, Ranged, Stepped
 from kng.losses.pointwise.sloped import Sloped
 from kng.losses.pointwise.steps import exactly_stepped
 from kng.losses.reading import ReadPlan, Weighs
-from kng.losses.room import fits, refuse_large
+from kng.losses.room import GENERIC, fits, refuse_large
 from kng.losses.whole_values import whole_steps
 
 if TYPE_CHECKING:
@@ -344,10 +344,10 @@ class Linear:
         boxes = plans[0].problem.domain.bounded and self.dim <= MOST_WALLS
         if any(self._passed(plan) for plan in plans):
             return read_cells
-        if self.proportion is None:
-            problem = plans[0].problem
-            refuse_large(problem.unit, self.dim, problem.memory, _INSTEAD)
         found = accelerator_of(plans) if boxes else None
+        if self.proportion is None:
+            problem, numbers = plans[0].problem, self.dim if found else GENERIC * self.dim
+            refuse_large(problem.unit, numbers, problem.memory, _INSTEAD)
         return found.read if found else read_linear
 
     def _passed(self, plan: DensityPlan | ReadPlan | Plan) -> bool:

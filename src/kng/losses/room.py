@@ -13,7 +13,10 @@ from kng.core.privacy import PrivacyUnit
 # Bytes that a record and each of its numbers take where covers of boxes search among them: rows,
 # residuals, an order, and lists of what is open, with the copies that sorting makes.
 _RECORD, _NUMBER = 32, 16
+# Times the numbers of a record, where no compiled cover keeps them in half the size.
+GENERIC = 2
 _GIGABYTE = 2**30
+_FOUR = 4
 
 
 def needed(unit: PrivacyUnit, numbers: int) -> int:
@@ -24,6 +27,14 @@ def needed(unit: PrivacyUnit, numbers: int) -> int:
 def fits(unit: PrivacyUnit, numbers: int, memory: int) -> bool:
     """Tell whether all records may be brought home."""
     return needed(unit, numbers) <= memory
+
+
+def held(unit: PrivacyUnit, numbers: int, memory: int) -> bool:
+    """Tell whether all records may be held, each number in four bytes and the response in eight.
+
+    A quarter of the memory is for them.
+    """
+    return (unit.neighbours.stated or 0) * _FOUR * (numbers + 1) <= memory // _FOUR
 
 
 def refuse_large(unit: PrivacyUnit, numbers: int, memory: int, instead: str) -> None:
