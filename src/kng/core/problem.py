@@ -12,6 +12,7 @@ from kng.core.errors import IncompatibleParts
 from kng.core.lattice import Lattice
 from kng.core.parts import Domain, Loss, Norm, RoundedNorm, Standing, described, standing_of
 from kng.core.privacy import PrivacyUnit
+from kng.core.records import USUAL_MEMORY
 from kng.core.regions import Grid
 
 
@@ -20,7 +21,7 @@ class Problem:
     """One estimation problem; public through and through.
 
     ``answers`` is the lattice that the released value lives on, ``grid`` says where its points
-    stand in the units of theta.
+    stand in the units of theta. ``memory`` is how many bytes what is made of the records may take.
     """
 
     loss: Loss
@@ -29,6 +30,7 @@ class Problem:
     records: Encoding
     answers: Lattice
     unit: PrivacyUnit
+    memory: int = USUAL_MEMORY
     grid: Grid = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -17,6 +17,9 @@ Integers = NDArray[np.float64]
 # The same, in whatever type holds them.
 Rows = NDArray[Any]
 
+# Bytes that what is made of records may take, where nobody states another limit.
+USUAL_MEMORY = 2**30
+
 
 class Kernel(Protocol[State]):
     """A mergeable computation on records: picklable, so that it can travel to them."""
@@ -55,7 +58,9 @@ class Records(Protocol):
 
 
 class Source(Records, Protocol):
-    """Records behind a public encoding."""
+    """Records behind a public encoding; ``memory`` is what their caller allows, in bytes."""
+
+    memory: int
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:

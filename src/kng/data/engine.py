@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from kng.core.events import watched
 from kng.core.privacy import Assumption
+from kng.core.records import USUAL_MEMORY
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,6 +84,7 @@ class Engine(Protocol):
     """A table; every method may be called again and then sees the same records."""
 
     called: str  # what messages call it: the name of a file, or "the data"
+    memory: int  # bytes that what is made of its records may take
     room: int  # bytes in which whole numbers may be kept from one pass to the next; 0 for none
     # What the caller has stated and nobody checks.
     assumptions: tuple[Assumption, ...] = ()
@@ -122,6 +124,8 @@ class Engine(Protocol):
 
 class LocalEngine(Engine, Protocol):
     """An engine whose blocks come into this process."""
+
+    memory: int = USUAL_MEMORY
 
     def blocks(self, asked: Asked) -> Blocks:
         """Yield all records, each once."""

@@ -9,10 +9,10 @@ from typing import Any
 
 from kng.core.errors import SpecError
 from kng.core.exact import whole
+from kng.core.records import USUAL_MEMORY
 
-# A gigabyte, of which an engine gets half and records that are kept a quarter. The rest is for what
-# a loss makes of them.
-_USUAL = 2**30
+# Of these bytes an engine gets half and records that are kept a quarter. What a loss makes of
+# them may take as much again.
 # An engine that decodes Parquet needs some of it for each thread.
 _LEAST = 2**27
 # Beyond what any machine has, and within what engines can be told.
@@ -25,7 +25,7 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", re.IGNORECASE)
 class Resources:
     """Bytes of memory, and threads if they are limited."""
 
-    memory: int = _USUAL
+    memory: int = USUAL_MEMORY
     threads: int | None = None
 
     @property
@@ -41,7 +41,7 @@ class Resources:
 
 def resources_of(memory_limit: Any, threads: Any) -> Resources:
     """Read a limit such as "2GB" or a number of bytes, and a number of threads."""
-    memory = _USUAL if memory_limit is None else _bytes(memory_limit)
+    memory = USUAL_MEMORY if memory_limit is None else _bytes(memory_limit)
     if memory < _LEAST:
         raise SpecError(f"memory_limit must be at least 128MB, got {memory_limit!r}.")
     if memory > _MOST:

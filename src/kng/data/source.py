@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kng.core.encoding import Encoding
 from kng.core.parts import Point
 from kng.core.privacy import Assumption
-from kng.core.records import Kernel, Rows, Selection, State
+from kng.core.records import USUAL_MEMORY, Kernel, Rows, Selection, State
 from kng.core.row_order import in_order
 from kng.data.engine import Engine, WholeColumns
 from kng.data.ingest import prepare
@@ -31,6 +31,7 @@ class TableSource:
     """
 
     def __init__(self, engine: Engine, recipe: Recipe, encoding: Encoding) -> None:
+        self.memory: int = getattr(engine, "memory", USUAL_MEMORY)  # a caller's may state none
         self._engine, self._recipe, self._encoding = engine, recipe, encoding
         self._column_sum: ColumnSum | None = None
         self._kept = Kept(encoding, engine.room)

@@ -13,7 +13,7 @@ from kng.core.lattice import Lattice
 from kng.core.parts import Domain, Norm, Point, described
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.records import Source
+from kng.core.records import USUAL_MEMORY, Source
 from kng.core.release import Fact, Release
 from kng.corridor import Answer, Finish, Stage, release
 from kng.data import open_source
@@ -165,7 +165,7 @@ class Assembled:
         asked = Asked(bounds, bounds_X, bounds_y, granularity, missing)
         setting, source = self._opened(data, y, asked, ask)
         unit = ask.unit(source)
-        plan = self._plan(setting, unit, ask)
+        plan = self._plan(setting, unit, ask, source.memory)
         answers, finish = self._answers(plan, setting, granularity)
         facts: dict[str, Fact] = {
             "loss": described(plan.problem.loss),
@@ -235,7 +235,7 @@ class Assembled:
         )
         asked = Asked(bounds, bounds_X, bounds_y, granularity, missing)
         setting, source = self._opened(data, y, asked, ask)
-        plan = self._plan(setting, ask.unit(source), ask)
+        plan = self._plan(setting, ask.unit(source), ask, source.memory)
         return density_of(plan, source, setting.factor, grid)
 
     def _opened(self, data: Any, y: Any, asked: Asked, ask: Request) -> tuple[Posed, Source]:
@@ -288,12 +288,16 @@ class Assembled:
         domain: Domain = self.domain
         return domain
 
-    def _plan(self, setting: Posed, unit: PrivacyUnit, ask: Request) -> Any:
+    def _plan(
+        self, setting: Posed, unit: PrivacyUnit, ask: Request, memory: int = USUAL_MEMORY
+    ) -> Any:
         """Weigh theta, and find a sampler that serves."""
         norm, loss = self._norm(setting, unit), setting.loss
         # Scores that are clipped to a length are clipped in the norm that measures them.
         loss = loss.in_norm(norm) if isinstance(loss, TracedLoss) else loss
-        problem = Problem(loss, norm, setting.domain, setting.records, setting.answers, unit)
+        problem = Problem(
+            loss, norm, setting.domain, setting.records, setting.answers, unit, memory
+        )
         return planned(self._weigh(setting), problem, ask.epsilon, self.sampler)
 
     def _norm(self, setting: Posed, unit: PrivacyUnit) -> Norm:

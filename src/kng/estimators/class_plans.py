@@ -25,6 +25,7 @@ from kng.core.perturbed import PerturbedPlan
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
+from kng.core.records import USUAL_MEMORY
 from kng.core.regions import Region
 from kng.domains import Box, L1Ball, Whole
 from kng.estimators.odds_prediction import SIZES, Array, OddsPrediction
@@ -35,6 +36,7 @@ from kng.estimators.request import Way
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import LEAST_BOUND, MOST
 from kng.losses.pointwise.odds import Odds
+from kng.losses.room import GENERIC, fits
 from kng.mechanisms import KNG, ObjectivePerturbation
 
 # Log-odds that an effect may be worth where KNG draws it from a box, unless coef_bound says.
@@ -60,6 +62,7 @@ class ClassPlans:
     fitted: Sequence[int]
     classes: int
     box: Callable[[], Domain]  # where KNG looks for effects; refuses some bounds
+    memory: int = USUAL_MEMORY
 
     def plans(self, epsilon: Fraction) -> list[DensityPlan | PerturbedPlan]:
         """Plan one draw for each class, with an equal share of epsilon."""
@@ -90,6 +93,8 @@ class ClassPlans:
         # Whether there are records enough for KNG is not known where their number is private.
         if stated or not small or not isinstance(neighbours, ReplaceOne):
             return "objective"
+        if not fits(self.unit, GENERIC * d, self.memory):  # passes serve one, and not the other
+            return "objective"
         problem = self._problem(self.fitted[0], "smooth")
         most = float(self.coef_bound or REACH)
         closer = kng_is_closer(self._perturbed, problem, self.design, share, most)
@@ -109,7 +114,7 @@ class ClassPlans:
         linear = Linear(Odds(position, self.classes), intercept=design.intercept)
         loss, known, answers = on_effects(linear, design, domain, kind)
         norm = norm_for(self.way.norm, loss, self.unit, bounded=True)
-        return Problem(loss, norm, known, design.records, answers, self.unit)
+        return Problem(loss, norm, known, design.records, answers, self.unit, self.memory)
 
     def _refuse_many(self) -> None:
         if self.design.dim > _DRAWN and self.way.sampler not in _FURTHER:

@@ -174,7 +174,7 @@ class ExpectileRegressor(PrivateRegressor):
         domain = self._box(design, coef_bound)
         loss, known, answers = on_effects(linear, design, domain, "gradient")
         norm = norm_for(way.norm, loss, unit, bounded=known.bounded)
-        problem = Problem(loss, norm, known, design.records, answers, unit)
+        problem = Problem(loss, norm, known, design.records, answers, unit, ask.memory)
         return Fit(planned(KNG(), problem, ask.epsilon, way.sampler))
 
     def _facts(self) -> dict[str, str]:

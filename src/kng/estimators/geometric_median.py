@@ -127,7 +127,7 @@ def geometric_median(
         points = place.on(loss.grid)
         lattice = loss.grid.between(points.first, points.last)
     ball = named_norm(way.norm, {"auto": L2(), "l1": L1(), "l2": L2(), "linf": LInf()})
-    problem = Problem(loss, ball, place, records, lattice, unit)
+    problem = Problem(loss, ball, place, records, lattice, unit, source.memory)
     weigh = Exponential() if way.name == "exponential" else KNG()
     plan = planned(weigh, problem, ask.epsilon, way.sampler)
     facts = {"unit of distance": listed(show(v) for v in units), **details(records, unit)}

@@ -246,7 +246,7 @@ class HuberRegressor(PrivateRegressor):
         source = openings.table(design.records)
         unit = ask.unit(source)
         norm = norm_for(way.norm, loss, unit, bounded=known.bounded)
-        problem = Problem(loss, norm, known, design.records, answers, unit)
+        problem = Problem(loss, norm, known, design.records, answers, unit, source.memory)
         plan = planned(mechanism, problem, ask.epsilon, way.sampler)
         facts: dict[str, Fact] = {
             "coefficients": self._coefficients(columns),

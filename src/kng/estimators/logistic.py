@@ -161,7 +161,8 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         # Of two classes one coefficient vector says everything.
         fitted = [1] if len(classes) == 2 else list(range(len(classes)))
         bound = None if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
-        asked = ClassPlans(self._way, design, unit, bound, fitted, len(classes), self._box)
+        sizes = len(classes), self._box, source.memory
+        asked = ClassPlans(self._way, design, unit, bound, fitted, *sizes)
         plans = asked.plans(ask.epsilon)
         each = plans[0].lattice
         times = len(fitted)

@@ -171,6 +171,6 @@ class PoissonRegressor(PrivateRegressor):
         domain = self._ball(coef_bound) or _EVERYTHING
         loss, known, answers = on_effects(linear, design, domain, "smooth")
         norm = norm_for(way.norm, loss, unit, bounded=True)
-        problem = Problem(loss, norm, known, design.records, answers, unit)
+        problem = Problem(loss, norm, known, design.records, answers, unit, ask.memory)
         weigh = ObjectivePerturbation(way.share, centre_of(way.centre, design))
         return Fit(planned(weigh, problem, ask.epsilon, way.sampler))

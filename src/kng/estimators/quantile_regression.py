@@ -17,6 +17,7 @@ from kng.core.parts import Domain, Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
+from kng.core.records import USUAL_MEMORY
 from kng.core.release import Fact
 from kng.corridor import Answer, Stage, release
 from kng.domains import Box
@@ -49,6 +50,7 @@ from kng.estimators.smoothed_quantiles import (
     refuse_bandwidth,
     refuse_unsmoothed,
 )
+from kng.losses.fields.cell_field import streams
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import (
     JITTER,
@@ -61,6 +63,7 @@ from kng.losses.linear_encoding import (
 )
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.pointwise.smoothed_pinball import SmoothedPinball
+from kng.losses.room import fits
 from kng.mechanisms import KNG, Exponential
 
 # Records and lattice are the same for every quantile.
@@ -230,8 +233,16 @@ class QuantileRegressor(PrivateRegressor):
         unit, m = ask.unit(source), len(asked)
         effects = self._box(design)
         apart = kept_apart(self.noncrossing, effects, design, unit, asked)
-        plans, order = self._plans(design, unit, effects, asked, apart), asked.order(apart)
+        memory, order = source.memory, asked.order(apart)
+        plans = self._plans(design, unit, effects, asked, apart, memory=memory)
         answers = plans[0].problem.answers
+        facts = self._described(columns, design, unit, asked, _DRAWN[apart]) | _smoothed(width)
+        tilted = self._tilted(asked.taus[0], design, unit, memory)
+        if width is None and isinstance(tilted, SmoothedPinball):
+            facts["response"] = (
+                f"clipped to its bounds, then spread evenly over {show(self._shift())} either "
+                "way, so that all records stay where they are"
+            )
 
         def finish(drawn: Sequence[Point]) -> Point:
             """Put quantiles in the caller's order and count lattice points from their origin."""
@@ -243,7 +254,7 @@ class QuantileRegressor(PrivateRegressor):
             Lattice(answers.origin * m, answers.step * m, answers.last * m),
             False,
             self._public_bounds(columns),
-            {**self._described(columns, design, unit, asked, _DRAWN[apart]), **_smoothed(width)},
+            facts,
             finish,
             design.units.repeated(m),
         )
@@ -321,7 +332,7 @@ class QuantileRegressor(PrivateRegressor):
         if width is None:
             return design
         refuse_bandwidth(width, design)
-        smoothed = _pointwise(_TILTED.tau, width)
+        smoothed = SmoothedPinball(_TILTED.tau, width)
         return linear_design(smoothed, intercept, self._covariates(columns), response)
 
     def _box(self, design: Design) -> Domain:
@@ -349,25 +360,46 @@ class QuantileRegressor(PrivateRegressor):
         effects: Domain,
         asked: Quantiles,
         apart: bool,
+        *,
+        memory: int = USUAL_MEMORY,
     ) -> list[DensityPlan]:
         """Plan one draw per quantile, beside the nearest that was drawn before it if ``apart``."""
         way, order = self._way, asked.order(apart)
-        width = drawn_bandwidth(way, self.smoothing)
         taus = [asked.taus[i] for i in order]
         way.refuse_norm()
         kind: Kind = "value" if way.name == "exponential" else "gradient"
         weigh = Exponential() if kind == "value" else KNG()
         plans: list[DensityPlan] = []
         for step, (tau, at) in enumerate(zip(taus, order, strict=True)):
-            linear = Linear(_pointwise(tau, width), intercept=design.intercept)
+            pointwise = self._tilted(tau, design, unit, memory)
+            linear = Linear(pointwise, intercept=design.intercept)
             loss, domain, answers = on_effects(linear, design, effects, kind)
             norm = norm_for(way.norm, loss, unit, bounded=domain.bounded)
             if step and apart:
                 nearest = min(range(step), key=lambda i: abs(taus[i] - tau))
                 domain = beside(domain, design.intercept, 1 if tau > taus[nearest] else -1, nearest)
-            problem = Problem(loss, norm, domain, design.records, answers, unit)
+            problem = Problem(loss, norm, domain, design.records, answers, unit, memory)
             plans.append(planned(weigh, problem, asked.parts[at], way.sampler))
         return plans
+
+    def _tilted(
+        self, tau: Fraction, design: Design, unit: PrivacyUnit, memory: int
+    ) -> Pinball | SmoothedPinball:
+        """Return the check loss; smoothed by name, or where so many records stay where they are.
+
+        Then its bandwidth is as wide as the random shift of a response, of which it is the mean.
+        """
+        width = drawn_bandwidth(self._way, self.smoothing)
+        if width is not None:
+            return SmoothedPinball(tau, width)
+        smoothed = SmoothedPinball(tau, self._shift())
+        stays = streams(smoothed, design) and self._way.name != "exponential"
+        return smoothed if stays and not fits(unit, design.dim, memory) else Pinball(tau)
+
+    def _shift(self) -> Fraction:
+        """Return by how much a response is shifted at most."""
+        low, high = response_bounds(self.bounds_y)
+        return (high - low) * JITTER / 4
 
     def _described(
         self,
@@ -389,16 +421,11 @@ class QuantileRegressor(PrivateRegressor):
         }
 
     def _facts(self) -> dict[str, str]:
-        low, high = response_bounds(self.bounds_y)
-        shift = (high - low) * JITTER / 4
         return {
-            "response": f"clipped to its bounds, then shifted at random by up to {show(shift)}",
+            "response": "clipped to its bounds, then shifted at random by up to "
+            f"{show(self._shift())}",
             **super()._facts(),
         }
-
-
-def _pointwise(tau: Fraction, width: Fraction | None) -> Pinball | SmoothedPinball:
-    return Pinball(tau) if width is None else SmoothedPinball(tau, width)
 
 
 def _smoothed(width: Fraction | None) -> dict[str, Fact]:

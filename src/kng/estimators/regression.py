@@ -135,7 +135,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         resolved(ask.epsilon, coef_bound, design)
         source = openings.table(design.records)
         unit = ask.unit(source)
-        fit = self._planned(design, ask, coef_bound, unit, openings.response)
+        fit = self._planned(design, ask.of(source), coef_bound, unit, openings.response)
         self.release_ = self._release(columns, design, fit, source, ask)
         value = np.atleast_1d(self.release_.value)
         self.intercept_ = float(value[0]) if self.fit_intercept else 0.0

@@ -17,7 +17,7 @@ from kng.core.exact import listed, positive, show, whole
 from kng.core.kinds import members, require
 from kng.core.parts import Base, Domain, Ledger, Norm, described
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
-from kng.core.records import Source
+from kng.core.records import USUAL_MEMORY, Source
 from kng.estimators.based import base_part
 from kng.ledger import Ledger as StoredLedger
 
@@ -35,6 +35,11 @@ class Request:
     records_per_person: int
     ledger: Ledger | None
     bits: Bits
+    memory: int = USUAL_MEMORY  # bytes that what is made of the records may take
+
+    def of(self, source: Source) -> Request:
+        """Return the request with what a source says of memory."""
+        return replace(self, memory=source.memory)
 
     def unit(self, source: Source) -> PrivacyUnit:
         """Return the privacy unit; counts the records only where their number is public."""

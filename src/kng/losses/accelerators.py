@@ -237,6 +237,16 @@ def load_smooth_covers() -> None:
     load_smooth()
 
 
+def load_cells() -> None:
+    """Load the sums over cells of records, and their compiled expansion."""
+    from kng.core.compiled import load
+    from kng.losses.enclosures.cell_tree import expand
+    from kng.losses.enclosures.record_tree import order_groups
+    from kng.losses.kernels.cell_sums import add, combine
+
+    load(add, combine, order_groups, expand)
+
+
 def load_unit_vectors() -> None:
     """Load the compiled expansion of distances."""
     from kng.core.compiled import load

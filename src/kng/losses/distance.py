@@ -24,6 +24,7 @@ from kng.losses.accelerators import accelerator_of, load_smooth_covers, load_uni
 from kng.losses.fields.distance_field import read_distance
 from kng.losses.fields.distances import STEPS
 from kng.losses.reading import ReadPlan
+from kng.losses.room import GENERIC, refuse_large
 
 if TYPE_CHECKING:
     from kng.core.parts import Loader, Plan, Reader
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 _MOST = 8
 # Steps along the widest column, in powers of two, and the fewest along any.
 _BITS, _FEWEST = 24, 2**8
+# What serves where records do not fit into memory.
+_INSTEAD = "take a median of each column"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +198,8 @@ class Distance:
 
     def reader(self, plan: DensityPlan) -> Reader:
         """Return the accelerator that serves a plan, or the generic way."""
-        found = accelerator_of([plan])
+        found, problem = accelerator_of([plan]), plan.problem
+        refuse_large(problem.unit, GENERIC * self.dim, problem.memory, _INSTEAD)
         return read_distance if found is None else found.read
 
     def _apart(self, region: Region) -> list[Fraction]:

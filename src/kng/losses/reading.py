@@ -43,6 +43,11 @@ class ReadProblem(Protocol):
         """Who is protected."""
         ...
 
+    @property
+    def memory(self) -> int:
+        """How many bytes what is made of the records may take."""
+        ...
+
 
 class ReadPlan(Protocol):
     """What is weighed, and where."""

@@ -32,6 +32,22 @@ class Scores(Protocol):
         ...
 
 
+@runtime_checkable
+class DistantScores(Scores, Protocol):
+    """Scores that cost a pass over the records; bounds at points cost little."""
+
+    def closer(self, chosen: Whole) -> Array:
+        """Return the exponents at some of the points as well as they are known without a pass.
+
+        In float64, too small if anything.
+        """
+        ...
+
+    def foresee(self, chosen: Whole) -> None:
+        """Compute some of the scores in one pass, because they will be asked for."""
+        ...
+
+
 class Covering(Protocol):
     """Disjoint boxes that hold the domain, with bounds on the exponent; offsets from a pilot."""
 
@@ -82,6 +98,15 @@ class LeaningField(EnclosedField, Protocol):
 
     def expand_leaning(self, centre: Array, half: Array, lean: Leaning) -> Expansion:
         """Expand about the centres of boxes, as `expand`, at the points that also lean so."""
+        ...
+
+
+@runtime_checkable
+class DistantField(EnclosedField, Protocol):
+    """A field whose score takes a pass over the records, and whose expansions take none."""
+
+    def foresee(self, points: Sequence[Point]) -> None:
+        """Compute the scores at several points in one pass, and remember them."""
         ...
 
 

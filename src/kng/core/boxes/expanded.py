@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.boxes.axes import FAR, Axes, ExponentBounds, axes_of, finite, told
-from kng.core.boxes.covering import Leaning, LeaningField
+from kng.core.boxes.covering import DistantField, Leaning, LeaningField
 from kng.core.boxes.halving import (
     CERTAIN,
     COUNTED,
@@ -134,7 +134,7 @@ class ExpandedCover:
                 self._place(rows)
             self._count()
 
-    def scores(self, boxes: Whole, t: Whole) -> ExpandedScores:
+    def scores(self, boxes: Whole, t: Whole) -> ExpandedScores | PassedScores:
         """Return the scores at one point of each box, bounded by the expansion over it."""
         placed, (about, expansion) = self._corners(boxes), self._kept(boxes)
         # Points outside the domain are rejected whatever their score is.
@@ -146,7 +146,10 @@ class ExpandedCover:
             middle = value + terms.sum(axis=2)
             low, high = told(middle - wide, middle + wide)
             least, _ = finite(*self._bounds(low, high, points, points))
-        return ExpandedScores(self._field, np.maximum(least, self.boxes.lower(boxes)))
+        least = np.maximum(least, self.boxes.lower(boxes))
+        if isinstance(self._field, DistantField):
+            return PassedScores(self._field, least, t + self._pilot, points, self._bounds)
+        return ExpandedScores(self._field, least)
 
     def _next(self, most: int) -> Whole:
         """Return boxes with most of the gap between the envelope and what is certain of it."""
@@ -341,6 +344,33 @@ class ExpandedScores:
     def exact(self, index: int, point: Point) -> Fraction:  # noqa: ARG002
         """Return the score at a point."""
         return self.field.score(point)
+
+
+@dataclass(frozen=True, slots=True)
+class PassedScores:
+    """Scores at points that take a pass over the records, and bounds that take none."""
+
+    field: DistantField
+    least: Array
+    points: Whole
+    inside: Array  # the same, moved into the box around the domain
+    bounds: ExponentBounds
+
+    def exact(self, index: int, point: Point) -> Fraction:  # noqa: ARG002
+        """Return the score at a point."""
+        return self.field.score(point)
+
+    def closer(self, chosen: Whole) -> Array:
+        """Return exponents from expansions at the points themselves."""
+        at = self.inside[chosen]
+        with np.errstate(all="ignore"):
+            expansion = self.field.expand(at, np.zeros_like(at))
+            least, _ = finite(*self.bounds(*told(*expansion.bounds(np.zeros_like(at))), at, at))
+        return np.asarray(np.maximum(least, self.least[chosen]))
+
+    def foresee(self, chosen: Whole) -> None:
+        """Compute some of the scores in one pass."""
+        self.field.foresee([tuple(int(v) for v in self.points[i]) for i in chosen])
 
 
 def expanded_covers(

@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 _CHUNK = 2**11
 _STEPS = 2.0**24
 # How far from theta the bound on the Hessian holds, in z'theta.
-_REACH = Fraction(1, 2**16)
+REACH = Fraction(1, 2**16)
 # Arb's working precision beyond the bits that are asked for.
 _GUARD = 64
 
@@ -93,7 +93,7 @@ class CurvedSums:
         slopes, total = 0.0, 0.0
         weights = np.array([float(self.scale * t) for t in theta])
         for z, eta, y in self._chunks(weights):
-            found = self.pointwise.derivatives(eta, y, float(_REACH) * scale + off)
+            found = self.pointwise.derivatives(eta, y, float(REACH) * scale + off)
             doubt = found.doubt + found.most * off
             sums.add(found.psi, z)
             least += _products(found.least, z)
@@ -107,7 +107,7 @@ class CurvedSums:
         lost = 1 + 2 * roundings
         return Around(
             theta,
-            _REACH,
+            REACH,
             sums.total(),
             sums.rounding(chunks),
             least * scale,

@@ -14,6 +14,7 @@ from kng.core.quadratic import Quadratic, fraction, rational
 from kng.core.records import Records, Source
 from kng.core.regions import Theta
 from kng.losses.fields.curved_field import CurvedSums
+from kng.losses.fields.curved_passes import CurvedPasses
 from kng.losses.fields.quadratic_field import QuadraticField
 from kng.losses.kernels.curved_rows import Blocks, CurvedRows
 from kng.losses.kernels.gram import Gram
@@ -23,6 +24,7 @@ from kng.losses.kernels.totals import Totals
 from kng.losses.pointwise.huber import Huber
 from kng.losses.pointwise.smoothed_pinball import SmoothedPinball
 from kng.losses.reading import measured_in
+from kng.losses.room import held
 
 if TYPE_CHECKING:
     from kng.core.parts import Plan
@@ -79,9 +81,13 @@ def read_smooth(source: Source, plans: Sequence[Plan]) -> list[Field]:
             pieces = read_pieces(source, design, problem.unit, problem.norm, clipped)
             fields.append(pieces)
         else:
+            scale = loss.prediction_unit
+            if not held(problem.unit, len(design.spans), problem.memory):
+                passed = CurvedPasses(source, source.count(), design, pointwise, scale)
+                fields.append(cast("Field", passed))
+                continue
             kept = source.reduce(CurvedRows(design)) if kept is None else kept
-            curved = CurvedSums(kept, design, pointwise, loss.prediction_unit)
-            fields.append(cast("Field", curved))
+            fields.append(cast("Field", CurvedSums(kept, design, pointwise, scale)))
     return fields
 
 

@@ -17,7 +17,7 @@ are alike. So a draw takes a class of boxes, a box of it, and a point of that, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -28,7 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.bits import Bits
-from kng.core.boxes.covering import CoveredField, Covering, ShiftedField
+from kng.core.boxes.covering import (
+    CoveredField,
+    Covering,
+    DistantScores,
+    Scores,
+    ShiftedField,
+)
 from kng.core.boxes.expanded import expanded_covers
 from kng.core.boxes.halving import ENVELOPE, LOG
 from kng.core.certificate import Certificate
@@ -57,6 +63,8 @@ ALPHA = Fraction(1, 2**128)
 _BOXES, _MANY, _TRIES = 2**8, 2**20, 2
 # Attempts that are decided together, at first and at most.
 _FEWEST, _LARGEST = 2**7, 2**13
+# Scores that one pass over the records computes, at first and at most.
+_AHEAD, _LARGEST_AHEAD = 2, 2**4
 # Bounds on exponents are rounded outwards to this grid, so that few exponentials are needed.
 _GRID = 16
 # A class is one number: the index on the grid times this, plus log2 of the points.
@@ -269,13 +277,36 @@ class BoxEnvelope:
         t = self._cover.boxes.offsets(boxes, words[2:])
         scores = self._cover.scores(boxes, t)
         floors = self._keys[classes] // _BITS
-        for i in np.flatnonzero(self._undecided(scores.least, floors, words[1])):
+        open_ = np.flatnonzero(self._undecided(scores.least, floors, words[1]))
+        for i in self._foreseen(open_, scores, floors, words[1], t):
             point = self._cover.boxes.point(t[i])
             if self._plan.domain.contains(point):
                 gamma = self._plan.exponent(point, scores.exact(int(i), point))
                 if self._accepts(gamma, int(floors[i]), bits, int(words[1, i])):
                     return point
         return None
+
+    def _foreseen(
+        self, chosen: Whole, scores: Scores, floors: Whole, words: Words, t: Whole
+    ) -> Iterator[int]:
+        """Yield the attempts that are to be decided, in order.
+
+        Where a score takes a pass over the records, those are left out that better bounds are
+        certain to reject, and the scores of several are computed together, more each time.
+        """
+        if not isinstance(scores, DistantScores):
+            yield from chosen
+            return
+        kept = [self._plan.domain.contains(self._cover.boxes.point(t[i])) for i in chosen]
+        chosen = chosen[kept]
+        if chosen.size:
+            least = scores.closer(chosen)
+            chosen = chosen[self._undecided(least, floors[chosen], words[chosen])]
+        together = _AHEAD
+        while chosen.size:
+            scores.foresee(chosen[:together])
+            yield from chosen[:together]
+            chosen, together = chosen[together:], min(2 * together, _LARGEST_AHEAD)
 
     def attempt(self, bits: Bits) -> Point | None:
         """Make one attempt; return the point, or None if it was rejected."""
