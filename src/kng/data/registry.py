@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kng.core.errors import SchemaError
 from kng.data.engine import Engine
 from kng.data.files import suffix_of
@@ -36,6 +38,8 @@ def open_table(data: Any) -> Engine | None:
 
     Reads headers, footers and schemas, and no record.
     """
+    if type(data) in (np.ndarray, list):  # soon told, for small releases
+        return None
     table = table_of(data)
     source = table.source
     if source is None and (table.query is not None or table.table is not None):
