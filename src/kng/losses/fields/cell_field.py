@@ -156,7 +156,7 @@ def _newton(cells: Cells, ramp: Ramp) -> tuple[Array, float]:
         e = cells.cross[:, 0] / cells.first[:, 0]  # the mean, which an intercept tells
     many, middle, height = cells.count, (ramp.bottom + ramp.top) / 2, (ramp.top - ramp.bottom) / 2
     gram = (x * many[:, None]).T @ x
-    ridge = (1e-12 * np.trace(gram) + 1e-300) * np.eye(d)
+    ridge = (1e-12 * np.trace(gram) + 1.0) * np.eye(d)  # not singular, whatever x is
     wide = max(ramp.bend, float(np.abs(e).max()))
     while True:
         for _ in range(_STEPS):
