@@ -56,7 +56,7 @@ CALLS = {
     "geometric_median": Call(lambda: kng.geometric_median(X, **PLACES), 44),
     "LinearRegression": Call(fit("LinearRegression"), 71),
     "LinearRegression kng": Call(fit("LinearRegression", mechanism="kng"), 53),
-    "QuantileRegressor": Call(fit("QuantileRegressor"), 60),
+    "QuantileRegressor": Call(fit("QuantileRegressor"), 63),
     "HuberRegressor": Call(fit("HuberRegressor", threshold=0.5), 48),
 }
 

@@ -48,18 +48,15 @@ from kng.estimators.smoothed_quantiles import (
     is_smoothed,
     refuse_unsmoothed,
 )
-from kng.losses.fields.cell_field import streams
+from kng.estimators.spread_responses import largest_shift, tilted, told
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import (
-    JITTER,
     LEAST_BOUND,
     MOST_SPLIT,
     encoded,
     linear_design,
 )
 from kng.losses.pointwise.pinball import Pinball
-from kng.losses.pointwise.smoothed_pinball import SmoothedPinball
-from kng.losses.room import fits
 from kng.mechanisms import KNG, Exponential
 
 # Records and lattice are the same for every quantile.
@@ -231,12 +228,8 @@ class QuantileRegressor(PrivateRegressor):
         plans = self._plans(design, unit, effects, asked, apart, memory=memory)
         answers = plans[0].problem.answers
         facts = self._described(columns, design, unit, asked, _DRAWN[apart])
-        tilted = self._tilted(asked.taus[0], design, unit, memory)
-        if isinstance(tilted, SmoothedPinball):
-            facts["response"] = (
-                f"clipped to its bounds, then spread evenly over {show(self._shift())} either "
-                "way, so that all records stay where they are"
-            )
+        drawn_from: Any = plans[0].problem.loss
+        facts["response"] = told(drawn_from.pointwise, self._shift)
 
         def finish(drawn: Sequence[Point]) -> Point:
             """Put quantiles in the caller's order and count lattice points from their origin."""
@@ -354,7 +347,7 @@ class QuantileRegressor(PrivateRegressor):
         weigh = Exponential() if kind == "value" else KNG()
         plans: list[DensityPlan] = []
         for step, (tau, at) in enumerate(zip(taus, order, strict=True)):
-            pointwise = self._tilted(tau, design, unit, memory)
+            pointwise = tilted(tau, self._shift, design, unit, memory, kind)
             linear = Linear(pointwise, intercept=design.intercept)
             loss, domain, answers = on_effects(linear, design, effects, kind)
             norm = norm_for(way.norm, loss, unit, bounded=domain.bounded)
@@ -364,22 +357,6 @@ class QuantileRegressor(PrivateRegressor):
             problem = Problem(loss, norm, domain, design.records, answers, unit, memory)
             plans.append(planned(weigh, problem, asked.parts[at], way.sampler))
         return plans
-
-    def _tilted(
-        self, tau: Fraction, design: Design, unit: PrivacyUnit, memory: int
-    ) -> Pinball | SmoothedPinball:
-        """Return the check loss; smoothed, where so many records stay where they are.
-
-        Its bandwidth is as wide as the random shift of a response, of which it is the mean.
-        """
-        smoothed = SmoothedPinball(tau, self._shift())
-        stays = streams(smoothed, design) and self._way.name != "exponential"
-        return smoothed if stays and not fits(unit, design.dim, memory) else Pinball(tau)
-
-    def _shift(self) -> Fraction:
-        """Return by how much a response is shifted at most."""
-        low, high = response_bounds(self.bounds_y)
-        return (high - low) * JITTER / 4
 
     def _described(
         self,
@@ -400,9 +377,6 @@ class QuantileRegressor(PrivateRegressor):
             **rest,
         }
 
-    def _facts(self) -> dict[str, str]:
-        return {
-            "response": "clipped to its bounds, then shifted at random by up to "
-            f"{show(self._shift())}",
-            **super()._facts(),
-        }
+    @property
+    def _shift(self) -> Fraction:
+        return largest_shift(*response_bounds(self.bounds_y))
