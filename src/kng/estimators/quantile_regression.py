@@ -50,10 +50,9 @@ from kng.estimators.smoothed_quantiles import (
     refuse_bandwidth,
     refuse_unsmoothed,
 )
-from kng.losses.fields.cell_field import streams
+from kng.estimators.spread_responses import largest_shift, tilted, told
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import (
-    JITTER,
     LEAST_BOUND,
     MOST,
     MOST_SPLIT,
@@ -62,8 +61,6 @@ from kng.losses.linear_encoding import (
     linear_design,
 )
 from kng.losses.pointwise.pinball import Pinball
-from kng.losses.pointwise.smoothed_pinball import SmoothedPinball
-from kng.losses.room import fits
 from kng.mechanisms import KNG, Exponential
 
 # Records and lattice are the same for every quantile.
@@ -236,13 +233,10 @@ class QuantileRegressor(PrivateRegressor):
         memory, order = source.memory, asked.order(apart)
         plans = self._plans(design, unit, effects, asked, apart, memory=memory)
         answers = plans[0].problem.answers
-        facts = self._described(columns, design, unit, asked, _DRAWN[apart]) | _smoothed(width)
-        tilted = self._tilted(asked.taus[0], design, unit, memory)
-        if width is None and isinstance(tilted, SmoothedPinball):
-            facts["response"] = (
-                f"clipped to its bounds, then spread evenly over {show(self._shift())} either "
-                "way, so that all records stay where they are"
-            )
+        facts = self._described(columns, design, unit, asked, _DRAWN[apart])
+        drawn_from: Any = plans[0].problem.loss
+        facts["response"] = told(drawn_from.pointwise, self._shift)
+        facts |= _smoothed(width)
 
         def finish(drawn: Sequence[Point]) -> Point:
             """Put quantiles in the caller's order and count lattice points from their origin."""
@@ -370,8 +364,13 @@ class QuantileRegressor(PrivateRegressor):
         kind: Kind = "value" if way.name == "exponential" else "gradient"
         weigh = Exponential() if kind == "value" else KNG()
         plans: list[DensityPlan] = []
+        width = drawn_bandwidth(way, self.smoothing)
         for step, (tau, at) in enumerate(zip(taus, order, strict=True)):
-            pointwise = self._tilted(tau, design, unit, memory)
+            pointwise: Pinball | SmoothedPinball
+            if width is not None:
+                pointwise = SmoothedPinball(tau, width)
+            else:
+                pointwise = tilted(tau, self._shift, design, unit, memory, kind)
             linear = Linear(pointwise, intercept=design.intercept)
             loss, domain, answers = on_effects(linear, design, effects, kind)
             norm = norm_for(way.norm, loss, unit, bounded=domain.bounded)
@@ -381,25 +380,6 @@ class QuantileRegressor(PrivateRegressor):
             problem = Problem(loss, norm, domain, design.records, answers, unit, memory)
             plans.append(planned(weigh, problem, asked.parts[at], way.sampler))
         return plans
-
-    def _tilted(
-        self, tau: Fraction, design: Design, unit: PrivacyUnit, memory: int
-    ) -> Pinball | SmoothedPinball:
-        """Return the check loss; smoothed by name, or where so many records stay where they are.
-
-        Then its bandwidth is as wide as the random shift of a response, of which it is the mean.
-        """
-        width = drawn_bandwidth(self._way, self.smoothing)
-        if width is not None:
-            return SmoothedPinball(tau, width)
-        smoothed = SmoothedPinball(tau, self._shift())
-        stays = streams(smoothed, design) and self._way.name != "exponential"
-        return smoothed if stays and not fits(unit, design.dim, memory) else Pinball(tau)
-
-    def _shift(self) -> Fraction:
-        """Return by how much a response is shifted at most."""
-        low, high = response_bounds(self.bounds_y)
-        return (high - low) * JITTER / 4
 
     def _described(
         self,
@@ -420,16 +400,13 @@ class QuantileRegressor(PrivateRegressor):
             **rest,
         }
 
-    def _facts(self) -> dict[str, str]:
-        return {
-            "response": "clipped to its bounds, then shifted at random by up to "
-            f"{show(self._shift())}",
-            **super()._facts(),
-        }
+    @property
+    def _shift(self) -> Fraction:
+        return largest_shift(*response_bounds(self.bounds_y))
 
 
 def _smoothed(width: Fraction | None) -> dict[str, Fact]:
-    """Return what a receipt says of planes that are drawn from a smoothed loss."""
+    """Return what a receipt says of planes that are drawn from a smoothed loss, by name."""
     if width is None:
         return {}
     return {

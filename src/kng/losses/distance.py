@@ -198,8 +198,8 @@ class Distance:
 
     def reader(self, plan: DensityPlan) -> Reader:
         """Return the accelerator that serves a plan, or the generic way."""
-        found, problem = accelerator_of([plan]), plan.problem
-        refuse_large(problem.unit, GENERIC * self.dim, problem.memory, _INSTEAD)
+        found = accelerator_of([plan])
+        refuse_large(plan.problem, GENERIC * self.dim, _INSTEAD)
         return read_distance if found is None else found.read
 
     def _apart(self, region: Region) -> list[Fraction]:

@@ -20,14 +20,9 @@ from kng.core.quadratic import Matrix
 from kng.core.records import Source
 from kng.core.regions import Grid, Region
 from kng.core.shapes import BoxShape, Shape, with_intercept
-from kng.losses.accelerators import (
-    accelerator_of,
-    load_cells,
-    load_plane_covers,
-    load_smooth_covers,
-    minimisable,
-)
-from kng.losses.fields.cell_field import read_cells, streams
+from kng.losses.accelerators import accelerator_of, load_cells, load_plane_covers, minimisable
+from kng.losses.accelerators import load_smooth_covers as load_smooth
+from kng.losses.fields.cell_field import read_cells
 from kng.losses.fields.linear_field import read_linear
 from kng.losses.fields.piecewise_field import read_smooth
 from kng.losses.fields.sloped_field import read_sloped
@@ -41,7 +36,7 @@ from kng.losses.pointwise.function import Interval, Pointwise, Ranged, Stepped
 from kng.losses.pointwise.sloped import Sloped
 from kng.losses.pointwise.steps import exactly_stepped
 from kng.losses.reading import ReadPlan, Weighs
-from kng.losses.room import GENERIC, fits, refuse_large
+from kng.losses.room import GENERIC, refuse_large, stays
 from kng.losses.whole_values import whole_steps
 
 if TYPE_CHECKING:
@@ -51,8 +46,6 @@ _EVERY = Interval(None, None)
 # Up to how many coordinates a ball has walls, and boxes are a way to draw.
 MOST_WALLS = 10
 _NONE, _ONE = Fraction(0), Fraction(1)
-# What serves where records do not fit into memory.
-_INSTEAD = "use objective perturbation or, with up to two covariates, a smoothed or Huber's loss"
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +256,7 @@ class Linear:
             found = {"space", "score", "affine" if plan.weighs == "gradient" else "quadratic"}
         if plan.problem.domain.bounded and self.answers is not None:
             found |= {"score", "enclosed"} if self.dim <= MOST_WALLS else {"score"}
-            if self.dim <= MOST_WALLS and accelerator_of([plan]) and not self._passed(plan):
+            if self.dim <= MOST_WALLS and accelerator_of([plan]) and not stays(plan):
                 found.add("covered")
             if plan.weighs == "gradient" and isinstance(self.pointwise, Sloped):
                 found |= {"sloped"} if self.proportion is None else set()
@@ -273,11 +266,10 @@ class Linear:
         """Return what loads sums of products, and covers."""
         jumps = self.pointwise.curvature is None
         products = () if jumps else (load_products,)
-        if self._passed(plan):
+        if plan.weighs == "gradient" and stays(plan):
             return (*products, load_cells)
-        if "covered" not in plan.offers:
-            return products
-        return (*products, load_plane_covers if jumps else load_smooth_covers)
+        covers = (load_plane_covers,) if jumps else (load_smooth,)
+        return (*products, *(covers if "covered" in plan.offers else ()))
 
     def given(self, drawn: Sequence[Point]) -> Linear:  # noqa: ARG002
         """Return the same: it depends on nothing that was drawn."""
@@ -341,26 +333,13 @@ class Linear:
 
     def reader(self, *plans: DensityPlan | ReadPlan) -> Reader:
         """Return the accelerator that serves plans, or the generic way."""
-        boxes = plans[0].problem.domain.bounded and self.dim <= MOST_WALLS
-        if any(self._passed(plan) for plan in plans):
+        if any(map(stays, plans)):
             return read_cells
+        boxes = plans[0].problem.domain.bounded and self.dim <= MOST_WALLS
         found = accelerator_of(plans) if boxes else None
         if self.proportion is None:
-            problem, numbers = plans[0].problem, self.dim if found else GENERIC * self.dim
-            refuse_large(problem.unit, numbers, problem.memory, _INSTEAD)
+            refuse_large(plans[0].problem, self.dim if found else GENERIC * self.dim)
         return found.read if found else read_linear
-
-    def _passed(self, plan: DensityPlan | ReadPlan | Plan) -> bool:
-        """Tell whether records stay where they are: they do not fit, and cells say enough."""
-        asked = cast("ReadPlan", plan)
-        problem = asked.problem
-        return (
-            plan.weighs == "gradient"
-            and problem.domain.bounded
-            and self.answers is not None
-            and streams(self.pointwise, self.design)
-            and not fits(problem.unit, self.dim, problem.memory)
-        )
 
     @property
     def sloped_reader(self) -> Reader:

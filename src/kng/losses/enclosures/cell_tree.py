@@ -120,6 +120,8 @@ def expand(  # type: ignore[no-untyped-def]  # noqa: PLR0912, PLR0915, PLR0917
             miss = (over - under) / 2 * steep + grain
         added += 1
         size += count * (abs(a) + s * (largest + _ENTRY * length))
+        if s > 0:  # what the ends of a chord add, beyond the centre
+            size += count * (top - bottom)
         sloped += count * s
         for j in range(d):
             total = group[e0 + j]
@@ -153,7 +155,7 @@ class CellTree:
     def of(cls, cells: Cells, ramp: Ramp) -> CellTree:
         """Put cells into nested groups, halved at the median of their widest side."""
         m, d = cells.first.shape
-        levels = max(0, int(m - 1).bit_length())
+        levels = max(m - 1, 0).bit_length()
         rows = np.ascontiguousarray((cells.low + cells.high)[:, :-1], np.float32)
         # Residuals are as far apart as their bins are.
         e = (cells.low + cells.high)[:, -1] / 2

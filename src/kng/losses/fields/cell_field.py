@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.boxes.covering import Leaning
-from kng.core.design import Design
 from kng.core.parts import Expansion, Point
 from kng.core.records import Records, Source
 from kng.losses.kernels.linear_rows import ENDS, LinearRows
 from kng.losses.kernels.psi_sums import PsiSums
-from kng.losses.kernels.residual_cells import MOST_COVARIATES, Cells, ResidualCells
-from kng.losses.pointwise.function import Pointwise, Stepped
-from kng.losses.pointwise.ramps import RAMPS, Ramp, ramp_of
+from kng.losses.kernels.residual_cells import Cells, ResidualCells
+from kng.losses.pointwise.function import Stepped
+from kng.losses.pointwise.ramps import Ramp, ramp_of
 from kng.losses.reading import Measure, ReadPlan
 
 Array = NDArray[np.float64]
@@ -33,12 +32,6 @@ _PASSES = 6
 _NARROWER, _STEPS = 0.25, 3
 # Scores that are remembered.
 _REMEMBERED = 2**10
-
-
-def streams(pointwise: Pointwise, design: Design) -> bool:
-    """Tell whether cells say enough: psi is a ramp, and covariates are few."""
-    covariates = design.dim - int(design.intercept)
-    return isinstance(pointwise, RAMPS) and covariates <= MOST_COVARIATES
 
 
 def read_cells(source: Source, plans: Sequence[ReadPlan]) -> list[CellField]:
@@ -156,7 +149,7 @@ def _newton(cells: Cells, ramp: Ramp) -> tuple[Array, float]:
         e = cells.cross[:, 0] / cells.first[:, 0]  # the mean, which an intercept tells
     many, middle, height = cells.count, (ramp.bottom + ramp.top) / 2, (ramp.top - ramp.bottom) / 2
     gram = (x * many[:, None]).T @ x
-    ridge = (1e-12 * np.trace(gram) + 1e-300) * np.eye(d)
+    ridge = (1e-12 * np.trace(gram) + 1.0) * np.eye(d)  # not singular, whatever x is
     wide = max(ramp.bend, float(np.abs(e).max()))
     while True:
         for _ in range(_STEPS):

@@ -20,6 +20,9 @@ from kng.losses.kernels.residual_cells import CARRY, ZONES
 FAR = 2**60
 _LOWER = 2**CARRY - 1
 _OCTAVES = 53
+# Products with residuals are made of the lower bits of these, so many, and of the others.
+_SPLIT = 24
+_PART, _UPPER = 2**_SPLIT - 1, 2 ** (CARRY - _SPLIT) - 1
 
 
 def extremes(p: int) -> tuple[slice, slice]:
@@ -34,6 +37,14 @@ def _carry(cell, at, term):  # type: ignore[no-untyped-def]
     lower = cell[at + 1] + term
     cell[at] += lower >> CARRY
     cell[at + 1] = lower & _LOWER
+
+
+@compiled("void(i8[::1], i8, i8, i8)", inline="always")
+def _carry_product(cell, at, x, rest):  # type: ignore[no-untyped-def]
+    """Add a product of at most 2**68, in two parts that an integer holds."""
+    upper = x * (rest >> _SPLIT)
+    cell[at] += upper >> (CARRY - _SPLIT)
+    _carry(cell, at, ((upper & _UPPER) << _SPLIT) + x * (rest & _PART))
 
 
 @compiled("void(f8[:,::1], f8[::1], i8, i8, i8, f8, i8[:,::1])", nogil=True)
@@ -76,7 +87,7 @@ def add(rows, pilot, first, parts, fine, bend, table):  # type: ignore[no-untype
         for j in range(p):
             x = int(rows[i, first + j])
             cell[1 + j] += x
-            _carry(cell, 3 + p + 2 * j, x * rest)
+            _carry_product(cell, 3 + p + 2 * j, x, rest)
             for k in range(j, p):
                 cell[at] += x * int(rows[i, first + k])
                 at += 1
