@@ -61,11 +61,12 @@ def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_statistic(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a statistic of columns takes beside: bounds, granularity and missing."""
+    """Return what a statistic of columns takes beside: bounds, granularity, missing, where."""
     return {
         "bounds": read_bounds(options["bounds"], options["column"]),
         "granularity": read_setting("granularity", options["granularity"]),
         "missing": read_setting("missing", options["missing"]),
+        "where": options["where"],
     }
 
 

@@ -37,6 +37,12 @@ _shared = with_options(
         metavar="[COLUMN=]VALUE",
         help="What an empty or unreadable cell counts as; the middle of the bounds unless given.",
     ),
+    option(
+        "--where",
+        metavar="CONDITION",
+        help="Only records for which it holds, such as \"age >= 40 and sex = 'F'\"; how many there "
+        "are stays private.",
+    ),
     option("--mechanism", metavar="NAME", help="auto, kng or exponential; mean: also k-norm."),
     BASE,
     *PROMISE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,11 @@ class Source(Records, Protocol):
 
         With a number, how many rows there are depends on what records hold: it is private.
         """
+        ...
+
+    @property
+    def presence(self) -> Literal["always", "optional"]:
+        """Whether a record may be absent, and then has the score 0."""
         ...
 
     def count(self) -> int:

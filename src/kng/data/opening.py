@@ -10,9 +10,10 @@ from kng.core.errors import SchemaError
 from kng.data.engine import Column, Engine, Kind
 from kng.data.labels import Labels
 from kng.data.memory import MemoryEngine, column_part, layout
-from kng.data.recipe import Labelled, Plain
+from kng.data.recipe import Filtered, Labelled, Plain
 from kng.data.registry import open_table
 from kng.data.source import TableSource
+from kng.data.where.filter import Filter
 
 # How a column that is no number becomes one.
 _REMEDIES = {
@@ -22,7 +23,7 @@ _REMEDIES = {
 }
 
 
-def open_source(data: Any, encoding: Encoding) -> TableSource:
+def open_source(data: Any, encoding: Encoding, where: Any = None) -> TableSource:
     """Return a source over the columns that the encoding names, or over all of them.
 
     Parameters
@@ -30,6 +31,8 @@ def open_source(data: Any, encoding: Encoding) -> TableSource:
     data : array, sequence, series, data frame, path, address or `kng.Table`
     encoding : Encoding
         How a record becomes integers.
+    where : str, optional
+        A condition; records for which it does not hold are absent.
     """
     names, width = encoding.bounds.columns, len(encoding)
     engine = open_table(data)
@@ -39,12 +42,20 @@ def open_source(data: Any, encoding: Encoding) -> TableSource:
                 f"bounds name columns ({', '.join(names)}), but the data have no column names. "
                 "Give a data frame, or bounds as a pair."
             )
+        if where is not None:
+            raise SchemaError(
+                "where names columns, but the data have no column names. Give a data frame, a file "
+                "or a table."
+            )
         engine = MemoryEngine(layout(data, width))
         for column in engine.columns():
             require_number(column, engine.called)
         return TableSource(engine, Plain(tuple(range(width))), encoding)
-    positions = positions_of(engine, names, width)
-    return TableSource(engine, Plain(positions), encoding)
+    plain = Plain(positions_of(engine, names, width))
+    if where is None:
+        return TableSource(engine, plain, encoding)
+    condition = Filter.of(where, engine.columns(), engine.called)
+    return TableSource(engine, Filtered(plain, condition), encoding)
 
 
 def open_columns(data: Any, columns: Sequence[str], encoding: Encoding) -> TableSource:

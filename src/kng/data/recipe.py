@@ -14,6 +14,7 @@ import numpy as np
 
 from kng.data.engine import Asked, Block, Floats
 from kng.data.labels import Labels
+from kng.data.where.filter import Filter
 
 
 class Recipe(Protocol):
@@ -76,3 +77,28 @@ class Labelled:
         for table in tables:
             codes[np.isnan(table).any(axis=1)] = absent
         return [*tables, codes.reshape(-1, 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """Another recipe, for the records that a condition holds for; the others are absent."""
+
+    recipe: Recipe
+    condition: Filter
+
+    @property
+    def asked(self) -> Asked:
+        """The columns that are read, and behind them those of the condition."""
+        inner = self.recipe.asked
+        return Asked(
+            (*inner.numbers, *self.condition.numbers.values()),
+            (*inner.texts, *self.condition.texts.values()),
+        )
+
+    def tables(self, block: Block) -> Sequence[Floats]:
+        """Return the numbers of the records that are present."""
+        columns = [column for table in block.numbers for column in table.T]
+        numbers, texts = len(self.recipe.asked.numbers), len(self.recipe.asked.texts)
+        present = self.condition.holds(columns[numbers:], block.texts[texts:])
+        inner = Block([column.reshape(-1, 1) for column in columns[:numbers]], block.texts[:texts])
+        return [table[present] for table in self.recipe.tables(inner)]

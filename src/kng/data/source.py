@@ -6,7 +6,7 @@ Kernels are exact and order-free, so neither blocks nor shares nor engines chang
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from kng.core.row_order import in_order
 from kng.data.engine import Engine, WholeColumns
 from kng.data.ingest import prepare
 from kng.data.kept import Kept
-from kng.data.recipe import Plain, Recipe
+from kng.data.recipe import Filtered, Plain, Recipe
 from kng.data.sums import MANY, ColumnSum, Sums
 from kng.data.work import Gathered, Work
 
@@ -47,6 +47,11 @@ class TableSource:
     def rows_per_record(self) -> int | None:
         """How many rows of a query one record adds or removes; None if rows are records."""
         return self._engine.rows_per_record
+
+    @property
+    def presence(self) -> Literal["always", "optional"]:
+        """Whether a record may be absent: one that fails a condition is."""
+        return "optional" if isinstance(self._recipe, Filtered) else "always"
 
     def count(self) -> int:
         """Return the number of records; forbidden before the charge under add-remove."""

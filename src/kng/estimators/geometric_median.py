@@ -17,7 +17,7 @@ from kng.data import open_source, open_table
 from kng.domains import Box
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.planned import planned
-from kng.estimators.request import details, named_norm, one_of, request_of, way_of
+from kng.estimators.request import details, named_norm, one_of, request_of, stated, way_of
 from kng.losses.distance import Distance
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L1, L2, LInf
@@ -31,6 +31,7 @@ def geometric_median(
     scale: Any = None,
     granularity: Any = None,
     missing: Any = None,
+    where: Any = None,
     mechanism: Any = "auto",
     norm: Any = "auto",
     domain: Any = None,
@@ -65,6 +66,10 @@ def geometric_median(
         ties are answered exactly. Without it the widest column is read in 2**24 steps or more.
     missing : number or one per column, optional
         What NaN, None and text count as; the middle of the bounds unless given.
+    where : str, optional
+        A condition on columns of a table, such as "age >= 40 and sex = 'F'". Records for which it
+        does not hold are absent: they have no part in the answer, and how many there are stays
+        private. docs/conditions.md.
     mechanism : {"auto", "kng", "exponential"} or a mechanism
         "auto" is KNG. The exponential mechanism's noise follows the bounds.
     norm : {"auto", "l1", "l2", "linf"} or a norm of `kng.norms`
@@ -117,7 +122,7 @@ def geometric_median(
     units = _scale(scale, box)
     distance = Distance(tuple(units))
     records = distance.encode(box, granularity, missing)
-    source = open_source(data, records)
+    source = open_source(data, records, where)
     unit = ask.unit(source)
     loss, lattice = distance.over(records), records.lattice
     place: Domain = Box.of(lattice) if way.base is None else between(lattice, way.base)
@@ -130,7 +135,11 @@ def geometric_median(
     problem = Problem(loss, ball, place, records, lattice, unit, source.memory)
     weigh = Exponential() if way.name == "exponential" else KNG()
     plan = planned(weigh, problem, ask.epsilon, way.sampler)
-    facts = {"unit of distance": listed(show(v) for v in units), **details(records, unit)}
+    facts = {
+        "unit of distance": listed(show(v) for v in units),
+        **details(records, unit),
+        **stated(where),
+    }
     if base is not None:
         facts |= said(base)
     answer = Answer(

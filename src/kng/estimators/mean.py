@@ -21,16 +21,18 @@ from kng.domains import Box, Whole
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.planned import planned
 from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
-from kng.estimators.request import Way, details, named_norm, one_of, request_of, way_of
+from kng.estimators.request import Way, details, named_norm, one_of, request_of, stated, way_of
 from kng.losses.location import Location
 from kng.losses.location_sum import counted
 from kng.losses.pointwise.squared import Squared
 from kng.mechanisms import KNG, Exponential, KNorm
-from kng.norms import L1, L2, CoordinateSup, LInf
+from kng.norms import L1, L2, CoordinateSup, Hull, LInf
 from kng.norms.shaped import norm_of_shape
 from kng.samplers.registry import Plan
 
 _MEAN = Location(Squared())
+# Columns up to which noise is drawn from the hull of what one record does, where some are absent.
+_HULLS = 4
 
 
 def mean(
@@ -40,6 +42,7 @@ def mean(
     epsilon: Any = None,
     granularity: Any = None,
     missing: Any = None,
+    where: Any = None,
     mechanism: Any = "auto",
     norm: Any = "auto",
     domain: Any = None,
@@ -68,12 +71,17 @@ def mean(
         data are read on a fine lattice and the answer is as fine as the noise.
     missing : number or one per column, optional
         What NaN, None and text count as; the middle of the bounds unless given.
+    where : str, optional
+        A condition on columns of a table, such as "age >= 40 and sex = 'F'". Records for which it
+        does not hold are absent: they have no part in the answer, and how many there are stays
+        private. docs/conditions.md.
     mechanism : {"auto", "k-norm", "kng", "exponential"} or a mechanism
         "auto" is K-norm noise on the sum, which keeps the whole epsilon. "kng" and "exponential"
         weigh the lattice between the bounds, in up to five columns.
     norm : {"auto", "weighted-sup", "l1", "l2", "linf"} or a norm of `kng.norms`
         Norm of the noise, or of the gradient. "auto" is the weighted sup norm, the best one for a
-        box. With a private number of records the sum has a coordinate more, the count.
+        box, and with ``where`` and up to four columns `Hull`, the best one there. With a private
+        number of records the sum has a coordinate more, the count.
     domain : domain of `kng.domains`, optional
         Where "kng" and "exponential" look for the answer, in its units; between the bounds unless
         given.
@@ -124,7 +132,7 @@ def mean(
     names = ("auto", "k-norm", "kng", "exponential")
     way = way_of(mechanism, names, norm=norm, domain=domain, sampler=sampler, base=base)
     one_of("sampler", way.sampler, ("auto", "noise", "order", "branch-and-bound", "hit-and-run"))
-    source = open_source(data, records)
+    source = open_source(data, records, where)
     unit = ask.unit(source)
     if way.name in ("kng", "exponential"):
         weigh = KNG() if way.name == "kng" else Exponential()
@@ -140,7 +148,7 @@ def mean(
     def finish(drawn: Sequence[Point]) -> Point:
         return _estimate(plan, drawn[0], held)
 
-    answers, facts = problem.answers, {**_ball(held), **details(records, unit)}
+    answers, facts = problem.answers, {**_ball(held), **details(records, unit), **stated(where)}
     if base is not None:
         facts = {**said(base), **facts}
     answer = Answer("mean", answers, len(records) == 1, box, facts, finish)
@@ -176,7 +184,7 @@ def _on_the_sum(
     parts = unit.neighbours.n if fine and isinstance(unit.neighbours, ReplaceOne) else 1
     records, sup = loss.encoding, _optimal(loss, unit)
     answers = records.lattice.refined(parts) if held is None else held.answers(parts)
-    optimal = sup if held is None else held.norm_for(counted(unit))
+    optimal = _closest(loss, unit) if held is None else held.norm_for(counted(unit))
     names = {"auto": optimal, "weighted-sup": sup, "l1": L1(), "l2": L2(), "linf": LInf()}
     ball = named_norm(way.norm, names)
     return Problem(loss, ball, Whole(loss.dim, base=Uniform()), records, answers, unit)
@@ -187,6 +195,20 @@ def _optimal(loss: Location, unit: PrivacyUnit) -> Norm:
     """Return the sup norm in units of what one record does to the sum."""
     assert loss.sums is not None
     return CoordinateSup().at(changes(loss.sums.body(unit), unit))
+
+
+@lru_cache(maxsize=64)
+def _closest(loss: Location, unit: PrivacyUnit) -> Norm:
+    """Return the best norm there is, or the sup norm where it takes too long to draw from.
+
+    A replaced record moves the sums by a range and the count by 0, one that becomes absent by half
+    a range and 1: the hull of both is smaller than the box around it.
+    """
+    absent = isinstance(unit.neighbours, ReplaceOne) and unit.presence == "optional"
+    if not absent or loss.dim > _HULLS:
+        return _optimal(loss, unit)
+    assert loss.sums is not None
+    return Hull().at(changes(loss.sums.body(unit), unit))
 
 
 def _on_the_lattice(way: Way, loss: Location, unit: PrivacyUnit) -> Problem:

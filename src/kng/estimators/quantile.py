@@ -24,7 +24,7 @@ from kng.corridor import Answer, Stage, certified, release
 from kng.data import open_source
 from kng.domains import Box, Ordered
 from kng.estimators.based import between, refuse_coefficients, said
-from kng.estimators.request import Request, details, one_of, request_of, way_of
+from kng.estimators.request import Request, details, one_of, request_of, stated, way_of
 from kng.losses.location import Location
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.quantiles import Quantiles
@@ -49,6 +49,7 @@ def quantile(
     epsilon: Any = None,
     granularity: Any = None,
     missing: Any = None,
+    where: Any = None,
     mechanism: Any = "auto",
     domain: Any = None,
     base: Any = None,
@@ -79,6 +80,10 @@ def quantile(
         dollars) ties are answered exactly.
     missing : number, optional
         What NaN, None and text count as; the middle of the bounds unless given.
+    where : str, optional
+        A condition on columns of a table, such as "age >= 40 and sex = 'F'". Records for which it
+        does not hold are absent: they have no part in the answer, and how many there are stays
+        private. docs/conditions.md.
     mechanism : {"auto", "kng", "exponential"} or a mechanism
         "auto" is KNG.
     domain : domain of `kng.domains`, optional
@@ -125,7 +130,7 @@ def quantile(
         random_state=random_state,
     )
     parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler, base))
-    return _release("quantile", data, q, parts, ask)
+    return _release("quantile", (data, where), q, parts, ask)
 
 
 def median(
@@ -135,6 +140,7 @@ def median(
     epsilon: Any = None,
     granularity: Any = None,
     missing: Any = None,
+    where: Any = None,
     mechanism: Any = "auto",
     domain: Any = None,
     base: Any = None,
@@ -155,7 +161,7 @@ def median(
         Public range of a record. Records outside are clipped.
     epsilon : number
         Privacy budget to spend.
-    granularity, missing, mechanism, domain, base, sampler, neighbours, n_max
+    granularity, missing, where, mechanism, domain, base, sampler, neighbours, n_max
         As for `quantile`.
     records_per_person, ledger, random_state
         As for `quantile`.
@@ -181,7 +187,7 @@ def median(
         random_state=random_state,
     )
     parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler, base))
-    return _release("median", data, Fraction(1, 2), parts, ask)
+    return _release("median", (data, where), Fraction(1, 2), parts, ask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +240,15 @@ def _read_parts(
     return _Parts(records, weigh, weighed, way.sampler, tuple(said(base).items()))
 
 
-def _release(name: str, data: Any, q: Any, parts: _Parts, ask: Request) -> Release:
+def _release(name: str, held: tuple[Any, Any], q: Any, parts: _Parts, ask: Request) -> Release:
+    """Release quantiles of data for whose records a condition holds, if there is one."""
     taus, records = _taus(q), parts.records
-    source = open_source(data, records)
+    (data, where) = held
+    source = open_source(data, records, where)
     unit = ask.unit(source)
     asked = parts, tuple(taus), unit, ask.epsilon
     plans = _plans(*asked) if parts.hashed else _plans.__wrapped__(*asked)
-    facts = {**dict(parts.said), **details(records, unit)}
+    facts = {**dict(parts.said), **details(records, unit), **stated(where)}
     if _several(q):
         share = {"epsilon per quantile": show(plans[0].epsilon)} if len(plans) == len(taus) else {}
         facts = {"quantiles": ", ".join(show(tau) for tau in taus), **share, **facts}

@@ -61,6 +61,7 @@ from kng.losses.linear_encoding import (
     linear_design,
 )
 from kng.losses.pointwise.pinball import Pinball
+from kng.losses.pointwise.smoothed_pinball import SmoothedPinball
 from kng.mechanisms import KNG, Exponential
 
 # Records and lattice are the same for every quantile.

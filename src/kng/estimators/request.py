@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from kng.core.bits import Bits, bits_of
 from kng.core.encoding import Encoding
@@ -45,7 +45,7 @@ class Request:
         """Return the privacy unit; counts the records only where their number is public."""
         rows = source.rows_per_record
         if self.neighbours == AddRemove.name:
-            return _unit(None, self.n_max, self.records_per_person, rows)
+            return _unit(None, self.n_max, self.records_per_person, rows, source.presence)
         if rows is not None:
             raise SpecError(
                 "The query can drop or multiply rows, so their number depends on what records "
@@ -55,18 +55,22 @@ class Request:
         n = source.count()
         if n == 0:
             raise SchemaError("The data are empty. Provide at least one record.")
-        return _unit(n, None, self.records_per_person, None)
+        return _unit(n, None, self.records_per_person, None, source.presence)
 
 
 @lru_cache(maxsize=64)
 def _unit(
-    n: int | None, n_max: int | None, records_per_person: int, rows_per_record: int | None
+    n: int | None,
+    n_max: int | None,
+    records_per_person: int,
+    rows_per_record: int | None,
+    presence: Literal["always", "optional"],
 ) -> PrivacyUnit:
     """Return the unit for a public number of records, or for a private one."""
     if n is not None:
-        return PrivacyUnit(ReplaceOne(n), records_per_person)
+        return PrivacyUnit(ReplaceOne(n), records_per_person, presence)
     relation = AddRemove() if n_max is None else AddRemove(n_max)
-    return PrivacyUnit(relation, records_per_person, rows_per_record=rows_per_record)
+    return PrivacyUnit(relation, records_per_person, presence, rows_per_record)
 
 
 def request_of(
@@ -254,6 +258,11 @@ def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
 def _same(value: Any, usual: str | None) -> bool:
     """Whether an option is as it is if nobody states it; arrays have no single answer to ==."""
     return value is usual or (isinstance(value, str) and value == usual)
+
+
+def stated(where: Any) -> dict[str, str]:
+    """Return what a receipt says of a condition."""
+    return {} if where is None else {"where": f"{where} (other records are absent)"}
 
 
 def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:

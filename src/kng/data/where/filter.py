@@ -1,0 +1,245 @@
+"""A condition on the columns of a table: which of them it reads, and which records it holds for.
+
+Every record is looked at by itself. What is missing makes a comparison unknown, as in SQL, and a
+record for which the condition is unknown is left out: it is absent, as one that fails it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kng.core.errors import SchemaError, SpecError
+from kng.data.engine import Column, Floats, Kind
+from kng.data.where.reading import read_condition
+from kng.data.where.tree import (
+    Both,
+    Calculated,
+    Compared,
+    Condition,
+    Either,
+    Listed,
+    Missing,
+    Name,
+    Node,
+    Not,
+    Number,
+    Text,
+)
+
+Mask = NDArray[np.bool_]
+_NUMBERS = (Kind.NUMBER, Kind.BOOLEAN, Kind.CELLS)
+_TEXTS = (Kind.TEXT, Kind.CELLS)
+_COMPARE = {
+    "=": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+_CALCULATE = {"+": np.add, "-": np.subtract, "*": np.multiply}
+# Words for 1 and 0 where no column has the name.
+_TRUTH = {"true": 1.0, "false": 0.0}
+
+
+class Truth(NamedTuple):
+    """Where a condition holds and where it fails; neither where it is unknown."""
+
+    yes: Mask
+    no: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A condition, and the positions of the columns that it reads, as numbers and as text.
+
+    Public, and picklable, so that it can travel to the records.
+    """
+
+    condition: Condition
+    numbers: dict[str, int]
+    texts: dict[str, int]
+
+    @classmethod
+    def of(cls, stated: Any, columns: Sequence[Column], called: str) -> Filter:
+        """Read a condition on columns of a table; ``called`` is what messages call the table."""
+        if not isinstance(stated, str):
+            raise SpecError(f"where must be a text such as 'age >= 40', got {stated!r}.")
+        known = {column.name: (at, column) for at, column in enumerate(columns) if column.name}
+        condition = _with_truth(read_condition(stated), known)
+        numbers: dict[str, int] = {}
+        texts: dict[str, int] = {}
+        for name, kind in _uses(condition):
+            if name not in known:
+                raise SchemaError(
+                    f"where={stated!r} names {name!r}, which is no column of {called}. It has "
+                    f"{', '.join(repr(each) for each in list(known)[:20])}."
+                )
+            at, column = known[name]
+            wanted = kind or ("text" if column.kind is Kind.TEXT else "number")
+            _refuse_kind(stated, column, wanted)
+            (texts if wanted == "text" else numbers)[name] = at
+        if not numbers and not texts:
+            raise SpecError(f"where={stated!r} names no column. Give a condition on records.")
+        return cls(condition, numbers, texts)
+
+    def holds(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Mask:
+        """Return for which records it holds, given the columns in the order that it names them."""
+        size = len(numbers[0]) if numbers else len(texts[0])
+        cells: dict[tuple[str, str], Any] = {}
+        cells |= {("number", name): c for name, c in zip(self.numbers, numbers, strict=True)}
+        cells |= {("text", name): c for name, c in zip(self.texts, texts, strict=True)}
+        with np.errstate(all="ignore"):
+            return _Look(cells, size).truth(self.condition).yes
+
+
+def _refuse_kind(stated: str, column: Column, wanted: str) -> None:
+    if column.kind in (_TEXTS if wanted == "text" else _NUMBERS):
+        return
+    if wanted == "text":
+        remedy = "compare it with a number"
+    elif column.kind is Kind.TEXT:
+        remedy = "compare it with a text in quotes, by =, != or in"
+    else:
+        remedy = "leave it out of the condition"
+    raise SchemaError(
+        f"where={stated!r}: column {column.name!r} holds {column.kind.value}; {remedy}."
+    )
+
+
+def _with_truth(node: Any, known: Any) -> Any:
+    """Read the words true and false where no column has the name."""
+    match node:
+        case Name(name) if name not in known and name.lower() in _TRUTH:
+            return Number(_TRUTH[name.lower()])
+        case Calculated(operation, left, right):
+            return Calculated(operation, _with_truth(left, known), _with_truth(right, known))
+        case Compared(operation, left, right):
+            return Compared(operation, _with_truth(left, known), _with_truth(right, known))
+        case Both(left, right):
+            return Both(_with_truth(left, known), _with_truth(right, known))
+        case Either(left, right):
+            return Either(_with_truth(left, known), _with_truth(right, known))
+        case Listed(value, among):
+            return Listed(_with_truth(value, known), among)
+        case Not(condition):
+            return Not(_with_truth(condition, known))
+    return node
+
+
+def _uses(node: Node) -> Iterator[tuple[str, str | None]]:
+    """Yield the columns of a condition, and how each is read: None if its own kind decides."""
+    match node:
+        case Name(name):
+            yield name, "number"
+        case Missing(Name(name)):
+            yield name, None
+        case Compared(operation, Text() as left, right) | Compared(
+            operation, left, Text() as right
+        ):
+            if operation not in ("=", "!="):
+                raise SpecError("where compares texts by =, != and in only.")
+            yield from _as_texts((left, right))
+        case Listed(value, among) if any(isinstance(item, Text) for item in among):
+            yield from _as_texts((value, *among))
+        case Listed(value, _):
+            yield from _uses(value)
+        case Not(condition):
+            yield from _uses(condition)
+        case Text():
+            raise SpecError("where calculates with numbers, not with texts.")
+        case Calculated(_, left, right) | Compared(_, left, right):
+            yield from (*_uses(left), *_uses(right))
+        case Both(left, right) | Either(left, right):
+            yield from (*_uses(left), *_uses(right))
+
+
+def _as_texts(nodes: Sequence[Node]) -> Iterator[tuple[str, str | None]]:
+    """Yield columns that are compared with a text."""
+    for node in nodes:
+        if isinstance(node, Name):
+            yield node.name, "text"
+        elif not isinstance(node, Text):
+            raise SpecError("where compares a text with a column, not with a number.")
+
+
+class _Look:
+    """Evaluates a condition on one block of records."""
+
+    def __init__(self, cells: dict[tuple[str, str], Any], size: int) -> None:
+        self._cells, self._size = cells, size
+
+    def truth(self, node: Condition | Node) -> Truth:
+        match node:
+            case Compared(operation, left, right):
+                return self._compared(operation, left, right)
+            case Listed(value, among):
+                return self._listed(value, among)
+            case Missing(Name(name)):
+                missing = ~self._known(name)
+                return Truth(missing, ~missing)
+            case Not(condition):
+                yes, no = self.truth(condition)
+                return Truth(no, yes)
+            case Both(left, right):
+                one, other = self.truth(left), self.truth(right)
+                return Truth(one.yes & other.yes, one.no | other.no)
+            case Either(left, right):
+                one, other = self.truth(left), self.truth(right)
+                return Truth(one.yes | other.yes, one.no & other.no)
+        raise AssertionError(node)
+
+    def _compared(self, operation: str, left: Node, right: Node) -> Truth:
+        if isinstance(left, Text) or isinstance(right, Text):
+            column, text = (left, right) if isinstance(right, Text) else (right, left)
+            assert isinstance(text, Text)
+            same = self._listed(column, (text,))
+            return same if operation == "=" else Truth(same.no, same.yes)
+        a, b = self._number(left), self._number(right)
+        known = np.broadcast_to(~(np.isnan(a) | np.isnan(b)), (self._size,))
+        held = np.broadcast_to(_COMPARE[operation](a, b), (self._size,))
+        return Truth(held & known, ~held & known)
+
+    def _listed(self, value: Node, among: Sequence[Node]) -> Truth:
+        texts = [item.value for item in among if isinstance(item, Text)]
+        if texts:
+            return self._spelled(value, texts)
+        numbers = [item.value for item in among if isinstance(item, Number)]
+        found = self._number(value)
+        known = np.broadcast_to(~np.isnan(found), (self._size,))
+        held = np.broadcast_to(np.isin(found, numbers), (self._size,))
+        return Truth(held & known, ~held & known)
+
+    def _spelled(self, value: Node, texts: Sequence[str]) -> Truth:
+        if isinstance(value, Text):
+            held = np.full(self._size, value.value in texts)
+            return Truth(held, ~held)
+        assert isinstance(value, Name)
+        cells, known = self._cells["text", value.name], self._known(value.name, "text")
+        wanted = pa.array([text.encode() for text in texts], cells.type)
+        held = np.asarray(pc.is_in(cells, value_set=wanted)) & known
+        return Truth(held, ~held & known)
+
+    def _known(self, name: str, kind: str = "number") -> Mask:
+        """Return which cells are there; a text of no character is not."""
+        if kind == "number" and ("number", name) in self._cells:
+            return np.asarray(~np.isnan(self._cells["number", name]))
+        cells = self._cells["text", name]
+        return np.asarray(pc.fill_null(pc.greater(pc.binary_length(cells), 0), False))
+
+    def _number(self, node: Node) -> Any:
+        match node:
+            case Number(value):
+                return np.float64(value)
+            case Name(name):
+                return self._cells["number", name]
+            case Calculated(operation, left, right):
+                return _CALCULATE[operation](self._number(left), self._number(right))
+        raise AssertionError(node)
