@@ -25,6 +25,7 @@ from kng.losses.location_sum import LocationSum
 from kng.losses.pointwise.function import Interval, Pointwise, Stepped
 from kng.losses.pointwise.steps import exactly_stepped
 from kng.losses.reading import ReadPlan
+from kng.losses.room import GENERIC, refuse_large
 
 if TYPE_CHECKING:
     from kng.core.parts import Loader, Plan, Reader
@@ -253,6 +254,7 @@ class Location:
         self.stepped(
             plan.grid.region(plan.domain.first, plan.domain.last)
         )  # refuses here, or never
+        refuse_large(plan.problem, GENERIC * self.dim, "give a sample of the records")
         return read_location
 
     @property

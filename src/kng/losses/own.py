@@ -22,6 +22,7 @@ from kng.core.records import Source
 from kng.core.regions import Grid, Region
 from kng.core.shapes import BoxShape
 from kng.core.traced.graph import Graph
+from kng.losses.room import GENERIC, refuse_large
 from kng.losses.traced.bodies import Clipping, clipping_of
 from kng.losses.traced.field import read_traced
 from kng.losses.traced.records import gradient_graph, score_graph
@@ -215,8 +216,9 @@ class TracedLoss:
         """Read the records once for all plans; below the charge."""
         return read_traced(source, plans)  # type: ignore[arg-type]
 
-    def reader(self, plan: DensityPlan) -> Reader:  # noqa: ARG002
+    def reader(self, plan: DensityPlan) -> Reader:
         """Return the one way that there is."""
+        refuse_large(plan.problem, GENERIC * self.dim, "give a sample of the records")
         return read_traced
 
 
