@@ -14,6 +14,7 @@ from kng.core.bits import SeededBits
 from kng.core.design import Design
 from kng.core.lattice import Lattice
 from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.records import USUAL_MEMORY
 from kng.data import open_regression
 from kng.domains import Box, LatticeBox
 from kng.losses.accelerators import accelerator_of
@@ -35,7 +36,10 @@ N = 500
 def plan_of(loss, norm, weighs: str, reach: int, answers: Lattice):
     d = loss.design.dim
     box = LatticeBox((-reach,) * d, (reach,) * d)
-    problem = SimpleNamespace(norm=norm, loss=loss, answers=answers, domain=Box.of(answers))
+    known = {"unit": PrivacyUnit(ReplaceOne(N)), "memory": USUAL_MEMORY}
+    problem = SimpleNamespace(
+        norm=norm, loss=loss, answers=answers, domain=Box.of(answers), **known
+    )
     return SimpleNamespace(
         problem=problem, weighs=weighs, domain=box, grid=loss.grid, measure=measured_in(norm)
     )
@@ -193,7 +197,7 @@ def test_pieces_are_those_of_the_summed_loss():
         pick = SimpleNamespace(value=lambda v: v[0], shape=None)
         field = field_of(loss, source, pick, "gradient", reach, answers)
         unit = PrivacyUnit(ReplaceOne(N))
-        problem = SimpleNamespace(loss=loss, norm=LInf(), unit=unit)
+        problem = SimpleNamespace(loss=loss, norm=LInf(), unit=unit, memory=USUAL_MEMORY)
         smooth = SimpleNamespace(weighs="smooth", problem=problem)
         (pieces,) = loss.read(source, [smooth])
         point = tuple(int(k) for k in np.rint(field.start()))
