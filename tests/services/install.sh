@@ -7,6 +7,7 @@ need() {  # the package, and the command that tells that it is there
         return
     fi
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        apt-get update --quiet
         DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "$1" && return
     fi
     echo "Missing: $1. Install it, as by: sudo apt-get install $1" >&2
