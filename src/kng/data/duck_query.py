@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from kng.core.errors import SchemaError, SpecError
-from kng.data.duck import DuckEngine, connected, footers
+from kng.data.duck import DuckEngine, connected, footers, scan
 from kng.data.files import files_of
 from kng.data.resources import Resources
 from kng.data.sql.duck_dialect import bound, duck_value
@@ -71,8 +71,7 @@ class DuckQuery:
         Stamp.of(paths)
         footers(self.connection, paths, ", ".join(Path(name).name for name in table.patterns))
         self.files.extend(paths)
-        listed = ", ".join(string(str(path)) for path in paths)
-        return f"read_parquet([{listed}], hive_partitioning = false)"
+        return scan(paths)
 
     def _stored(self, table: Stored) -> str:
         if self._database is None:
