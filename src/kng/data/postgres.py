@@ -64,6 +64,8 @@ _NUMBERS = {
     Family.NUMERIC: "CAST({} AS text)",
     Family.MONEY: _DOUBLE.format("CAST({} AS numeric)"),
 }
+# Numbers that come as text; labels may stand in a column of it.
+_READ_AS_TEXT = (Family.NUMERIC, Family.TEXT, Family.CONSTANT)
 
 
 class PostgresQuery:
@@ -165,7 +167,7 @@ class PostgresEngine(LocalEngine):
                 f"the database's encoding is {self._encoding}, and text is read from UTF8 only. "
                 "Give labels as numbers."
             )
-        if any(self._columns[at][1].family is Family.NUMERIC for at in asked.numbers):
+        if any(self._columns[at][1].family in _READ_AS_TEXT for at in asked.numbers):
             prepare(pa.string())
         self._session.rows(f"EXPLAIN {self._selected(asked)}")
         # No row, but what a stream of them needs is loaded.
