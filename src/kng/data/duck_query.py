@@ -47,6 +47,16 @@ class DuckQuery:
         """Return a value that is never an error."""
         return duck_value(value, scope, self.connection)
 
+    def condition(self, value: Expression, scope: Scope[Any]) -> str:
+        """Return a condition; anything else would be cast to one outside of TRY."""
+        text, kind = self.value(value, scope)
+        if kind.id != "boolean":
+            raise SchemaError(
+                f"WHERE in the query has a value of type {kind}, not a condition. Compare it, as "
+                "in WHERE age >= 40."
+            )
+        return text
+
     def joins(self, left: Any, right: Any) -> None:
         """Refuse to join columns of two types, one of which would be cast."""
         if left != right:

@@ -125,6 +125,16 @@ class PostgresQuery:
         """Return a value that is never an error."""
         return postgres_value(value, scope)
 
+    def condition(self, value: Expression, scope: Scope[PostgresType]) -> str:
+        """Return a condition."""
+        text, kind = self.value(value, scope)
+        if kind.family is not Family.BOOLEAN:
+            raise SchemaError(
+                f"WHERE in the query has {kind.family.value}, not a condition. Compare it, as in "
+                "WHERE age >= 40."
+            )
+        return text
+
     def joins(self, left: PostgresType, right: PostgresType) -> None:
         """Refuse to join columns whose comparison could fail."""
         together(left, right)
