@@ -107,6 +107,12 @@ def test_what_fails_twice_is_missing_twice(trap, people):
     assert len(values("SELECT s IN (1, 2) AS x FROM 'people.parquet'")) == 200
 
 
+def test_constants_that_fail_are_refused_before_the_charge(people):
+    query = "SELECT CAST((1 % 0) IN (x, 2) AS INTEGER) AS x FROM 'people.parquet'"
+    with pytest.raises(SchemaError, match="constant in it fails"):
+        open_table(kng.Table(query=query))
+
+
 @pytest.mark.parametrize("value", ["s", "lower(s)", "x", "big", "CAST(day AS TIMESTAMP)", "'a'"])
 def test_where_takes_conditions_only(value, people):
     with pytest.raises(SchemaError, match="not a condition"):
