@@ -98,6 +98,29 @@ def test_what_fails_on_a_row_is_missing(trap, people):
     assert len(values(where, **stated)) < 200
 
 
+@pytest.mark.parametrize("trap", TRAPS)
+def test_what_fails_twice_is_missing_twice(trap, people):
+    twice = f"SELECT {TRAPS[trap]} AS x, {TRAPS[trap]} + 1 AS y FROM 'people.parquet'"
+    found = kng.mean(kng.Table(query=twice), bounds={"x": (0, 9), "y": (0, 9)}, epsilon=1)
+    assert len(found.integers) == 2
+    assert len(values(f"SELECT {TRAPS[trap]} IN (1, 2) AS x FROM 'people.parquet'")) == 200
+    assert len(values("SELECT s IN (1, 2) AS x FROM 'people.parquet'")) == 200
+
+
+def test_constants_that_fail_are_refused_before_the_charge(people):
+    query = "SELECT CAST((1 % 0) IN (x, 2) AS INTEGER) AS x FROM 'people.parquet'"
+    with pytest.raises(SchemaError, match="constant in it fails"):
+        open_table(kng.Table(query=query))
+
+
+@pytest.mark.parametrize("value", ["s", "lower(s)", "x", "big", "CAST(day AS TIMESTAMP)", "'a'"])
+def test_where_takes_conditions_only(value, people):
+    with pytest.raises(SchemaError, match="not a condition"):
+        open_table(
+            kng.Table(query=f"SELECT x FROM 'people.parquet' WHERE {value}", rows_per_record=1)
+        )
+
+
 def test_values_of_rows_beside_a_trap_stay(people):
     found = values("SELECT CAST(s AS INTEGER) AS x FROM 'people.parquet'")
     # 7, -4 (clipped) and 0 are whole numbers; 1e3 is one to DuckDB; the rest is missing, so 50.

@@ -67,13 +67,17 @@ def texts(cells: pa.Array) -> pa.BinaryArray:
         return pa.nulls(len(cells), pa.binary())
     if pa.types.is_binary(cells.type) or pa.types.is_large_binary(cells.type):
         # Bytes may be no UTF-8, and making text of them would raise.
-        return pa.array([cell and cell.strip() for cell in cells.to_pylist()], pa.binary())
-    return pc.ascii_trim_whitespace(cells).cast(pa.binary())
+        return pa.array([cell and cell.strip() for cell in cells.to_pylist()], cells.type)
+    if pa.types.is_string_view(cells.type):
+        cells = cells.cast(pa.large_string())
+    # Large ones stay so: a long cell would not fit into the other kind.
+    large = pa.types.is_large_string(cells.type)
+    return pc.ascii_trim_whitespace(cells).cast(pa.large_binary() if large else pa.binary())
 
 
 def _decimals(cells: pa.Array) -> Floats:
     """Return decimals, each rounded once."""
-    if cells.type.precision > _EXACT_DIGITS or not 0 <= cells.type.scale <= _EXACT_DIGITS:
+    if not _is_short(cells.type):
         return _read(cells.cast(pa.string()))
     whole = cells.cast(pa.decimal128(_EXACT_DIGITS, cells.type.scale))
     # The lower of two words is all of a number of 15 digits. A cast may have copied a slice.
@@ -87,15 +91,21 @@ def _decimals(cells: pa.Array) -> Floats:
 
 def prepare(arrow: pa.DataType) -> None:
     """Load what reads a column of this type as numbers; called before anything is charged."""
-    decimal = pa.types.is_decimal(arrow) and arrow.precision > _EXACT_DIGITS
-    if decimal or _is_text(arrow):
+    if pa.types.is_dictionary(arrow):
+        arrow = arrow.value_type
+    if _is_text(arrow) or (pa.types.is_decimal(arrow) and not _is_short(arrow)):
         _NUMBERS.prepare()
+
+
+def _is_short(decimal: pa.DataType) -> bool:
+    """Tell decimals that one division makes numbers."""
+    return bool(decimal.precision <= _EXACT_DIGITS and 0 <= decimal.scale <= _EXACT_DIGITS)
 
 
 def _read(cells: pa.Array) -> Floats:
     """Return the numbers that texts spell."""
     view = pa.types.is_string_view(cells.type)
-    return _NUMBERS.array(cells.cast(pa.string()) if view else cells)
+    return _NUMBERS.array(cells.cast(pa.large_string()) if view else cells)
 
 
 def _is_text(arrow: pa.DataType) -> bool:

@@ -7,6 +7,7 @@ disk: it may not spill.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +23,7 @@ from kng.data.arrow_cells import prepare
 from kng.data.engine import Asked, Blocks, Column, Kind, LocalEngine
 from kng.data.interruptible import called, streamed
 from kng.data.resources import Resources
-from kng.data.sql.marks import quoted
+from kng.data.sql.marks import quoted, string
 from kng.data.stamp import Stamp
 from kng.data.table import Table
 
@@ -31,6 +32,7 @@ _CELLS, _VECTOR, _MOST = 2**17, 2**11, 2**16
 # Decimals of so many digits are whole numbers below 2**53 over a power of ten that float64 holds,
 # so that one division rounds them correctly. Longer ones are read as text.
 _EXACT_DIGITS = 15
+_PATTERN = re.compile(r"([*?\[])")
 
 _WHOLE = ("tinyint", "smallint", "integer", "bigint", "hugeint")
 _KINDS = {
@@ -73,9 +75,8 @@ class DuckEngine(LocalEngine):
 
     def prepare(self, asked: Asked) -> None:
         """Load what reads these columns."""
-        for at in asked.numbers:
-            if _number(self._relation.columns[at], self._relation.types[at]).endswith("VARCHAR)"):
-                prepare(pa.string())
+        if any(_is_read(self._relation.types[at]) for at in asked.numbers):
+            prepare(pa.string())
 
     def count(self) -> int:
         """Return the number of records; no column is decoded."""
@@ -132,6 +133,8 @@ def connected(resources: Resources) -> duckdb.DuckDBPyConnection:
     # Otherwise it holds whole row groups, whose size nobody knows before the charge; 60 columns
     # then take 290 MB and not 18, and no less time.
     connection.execute("SET GLOBAL disable_parquet_prefetching = true")
+    # What two expressions share would be computed once, outside of TRY, and fail there.
+    connection.execute("SET GLOBAL disabled_optimizers = 'common_subexpressions'")
     return connection
 
 
@@ -150,11 +153,21 @@ def parquet(paths: Sequence[Path], name: str, resources: Resources) -> DuckEngin
     """Open Parquet files of one schema; reads their footers."""
     stamp, connection = Stamp.of(paths), _opened_once(resources).cursor()
     filled = footers(connection, paths, name)
-    names = [str(path) for path in paths]
-    relation = connection.read_parquet(names, hive_partitioning=False)
+    relation = connection.sql(f"FROM {scan(paths)}")
     return DuckEngine(
         relation, name, resources.kept, stamp=stamp, filled=filled, connection=connection
     )
+
+
+def scan(paths: Sequence[Path]) -> str:
+    """Return the SQL that reads Parquet files; bytes that are no UTF-8 become question marks."""
+    listed = ", ".join(string(literal(path)) for path in paths)
+    return f"read_parquet([{listed}], hive_partitioning = false, utf8_validation = 'replace')"
+
+
+def literal(path: Path) -> str:
+    """Return a path in which nothing is a pattern: DuckDB would read other files by it."""
+    return _PATTERN.sub(r"[\1]", str(path))
 
 
 def footers(
@@ -166,9 +179,9 @@ def footers(
         rows = connection.execute(
             "SELECT file_name, name, type, logical_type, repetition_type, num_children "
             "FROM parquet_schema(?)",
-            [names],
+            [[literal(path) for path in paths]],
         ).fetchall()
-        connection.read_parquet(names, hive_partitioning=False)
+        connection.sql(f"FROM {scan(paths)}")
     except duckdb.Error:
         raise SchemaError(
             f"cannot read {name} as Parquet. Check that every file is complete."
@@ -196,11 +209,22 @@ def _refuse_mixed(schemas: dict[str, list[tuple[Any, ...]]]) -> None:
 
 
 def _number(name: str, kind: Any) -> str:
-    """Return the SQL for a column as float64, NaN where it is null."""
-    column = quoted(name)
-    if kind.id == "decimal" and dict(kind.children)["precision"] > _EXACT_DIGITS:
-        return f"CAST({column} AS VARCHAR)"
-    return f"COALESCE(CAST({column} AS DOUBLE), 'NaN'::DOUBLE)"
+    """Return the SQL for a column as float64, NaN where it is null or no number.
+
+    Labels may stand in any column; what DuckDB cannot cast would fail on a record.
+    """
+    if _is_read(kind):
+        return f"CAST({quoted(name)} AS VARCHAR)"
+    if _KINDS.get(kind.id) not in (Kind.NUMBER, Kind.BOOLEAN):
+        return "'NaN'::DOUBLE"
+    return f"COALESCE(CAST({quoted(name)} AS DOUBLE), 'NaN'::DOUBLE)"
+
+
+def _is_read(kind: Any) -> bool:
+    """Tell a type whose numbers are read as text."""
+    if kind.id == "decimal":
+        return bool(dict(kind.children)["precision"] > _EXACT_DIGITS)
+    return kind.id in ("varchar", "enum", "blob")
 
 
 def open_table(table: Table) -> DuckEngine:

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from kng.core.errors import SchemaError, SpecError
-from kng.data.duck import DuckEngine, connected, footers
+from kng.data.duck import DuckEngine, connected, footers, scan
 from kng.data.files import files_of
 from kng.data.resources import Resources
 from kng.data.sql.duck_dialect import bound, duck_value
@@ -47,6 +47,16 @@ class DuckQuery:
         """Return a value that is never an error."""
         return duck_value(value, scope, self.connection)
 
+    def condition(self, value: Expression, scope: Scope[Any]) -> str:
+        """Return a condition; anything else would be cast to one outside of TRY."""
+        text, kind = self.value(value, scope)
+        if kind.id != "boolean":
+            raise SchemaError(
+                f"WHERE in the query has a value of type {kind}, not a condition. Compare it, as "
+                "in WHERE age >= 40."
+            )
+        return text
+
     def joins(self, left: Any, right: Any) -> None:
         """Refuse to join columns of two types, one of which would be cast."""
         if left != right:
@@ -71,8 +81,7 @@ class DuckQuery:
         Stamp.of(paths)
         footers(self.connection, paths, ", ".join(Path(name).name for name in table.patterns))
         self.files.extend(paths)
-        listed = ", ".join(string(str(path)) for path in paths)
-        return f"read_parquet([{listed}], hive_partitioning = false)"
+        return scan(paths)
 
     def _stored(self, table: Stored) -> str:
         if self._database is None:
@@ -122,6 +131,7 @@ def _engine(select: Select, place: DuckQuery, table: Table, called: str) -> Duck
     stated = rows_per_record(select, table.rows_per_record)
     text, _ = written(select, place)
     relation = bound(place.connection, text)
+    _refuse_unplanned(place.connection, text)
     return DuckEngine(
         relation,
         called,
@@ -130,6 +140,17 @@ def _engine(select: Select, place: DuckQuery, table: Table, called: str) -> Duck
         rows_per_record=stated,
         connection=place.connection,
     )
+
+
+def _refuse_unplanned(connection: duckdb.DuckDBPyConnection, query: str) -> None:
+    """Refuse constants that fail while the query is planned, which is done before a row is read."""
+    try:
+        connection.execute(f"EXPLAIN {query}")
+    except duckdb.Error:
+        raise SchemaError(
+            "DuckDB cannot plan the query, because a constant in it fails, as in 1 % 0 or "
+            "CAST('a' AS INTEGER). Check its constants."
+        ) from None
 
 
 def open_table(table: Table) -> DuckEngine:

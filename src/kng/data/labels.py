@@ -42,8 +42,8 @@ class Labels:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        known = pa.array([str(label).encode() for label in self.classes], pa.binary())
-        codes = pc.index_in(cells.cast(pa.binary()), value_set=known)
+        known = pa.array([str(label).encode() for label in self.classes], cells.type)
+        codes = pc.index_in(cells, value_set=known)
         return np.asarray(
             codes.fill_null(len(self.classes)).to_numpy(zero_copy_only=False), np.float64
         )

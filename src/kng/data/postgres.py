@@ -64,6 +64,8 @@ _NUMBERS = {
     Family.NUMERIC: "CAST({} AS text)",
     Family.MONEY: _DOUBLE.format("CAST({} AS numeric)"),
 }
+# Numbers that come as text; labels may stand in a column of it.
+_READ_AS_TEXT = (Family.NUMERIC, Family.TEXT, Family.CONSTANT)
 
 
 class PostgresQuery:
@@ -123,6 +125,16 @@ class PostgresQuery:
         """Return a value that is never an error."""
         return postgres_value(value, scope)
 
+    def condition(self, value: Expression, scope: Scope[PostgresType]) -> str:
+        """Return a condition."""
+        text, kind = self.value(value, scope)
+        if kind.family is not Family.BOOLEAN:
+            raise SchemaError(
+                f"WHERE in the query has {kind.family.value}, not a condition. Compare it, as in "
+                "WHERE age >= 40."
+            )
+        return text
+
     def joins(self, left: PostgresType, right: PostgresType) -> None:
         """Refuse to join columns whose comparison could fail."""
         together(left, right)
@@ -165,7 +177,7 @@ class PostgresEngine(LocalEngine):
                 f"the database's encoding is {self._encoding}, and text is read from UTF8 only. "
                 "Give labels as numbers."
             )
-        if any(self._columns[at][1].family is Family.NUMERIC for at in asked.numbers):
+        if any(self._columns[at][1].family in _READ_AS_TEXT for at in asked.numbers):
             prepare(pa.string())
         self._session.rows(f"EXPLAIN {self._selected(asked)}")
         # No row, but what a stream of them needs is loaded.

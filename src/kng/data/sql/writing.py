@@ -33,6 +33,10 @@ class Dialect(Protocol[T]):
         """Return a value that is never an error, whatever a row holds, and its type."""
         ...
 
+    def condition(self, value: Expression, scope: Scope[T]) -> str:
+        """Return what keeps a row where it is true; refuse what would be cast to that."""
+        ...
+
     def joins(self, left: T, right: T) -> None:
         """Refuse columns that cannot be compared without a cast that may fail."""
         ...
@@ -49,7 +53,7 @@ def written(select: Select, dialect: Dialect[T]) -> tuple[str, Columns[T]]:
     listed = ", ".join(f"{value} AS {quoted(name)}" for name, value, _ in columns)
     text = f"SELECT {listed} FROM {scope.text}"
     if select.where is not None:
-        text += f" WHERE {dialect.value(select.where, scope)[0]}"
+        text += f" WHERE {dialect.condition(select.where, scope)}"
     return text, {name: kind for name, _, kind in columns}
 
 

@@ -37,6 +37,8 @@ from kng.data.where.tree import (
 # What is deeper than this is no condition that a person has written.
 _DEEPEST = 50
 _LONGEST = 10_000
+# Operators of one condition: each is a step down in its tree, which Python walks by calling itself.
+_MOST_LINKS = 200
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.])
@@ -57,6 +59,8 @@ def read_condition(stated: str) -> Condition:
     """Return the condition that a text states; what is no condition is refused."""
     if len(stated) > _LONGEST:
         raise SpecError(f"where has more than {_LONGEST} characters. Give a shorter condition.")
+    if not stated.isascii() and any("\ud800" <= sign <= "\udfff" for sign in stated):
+        raise SpecError("where holds half of a character (a lone surrogate). Write it as text.")
     return _Reader(stated).whole()
 
 
@@ -64,7 +68,7 @@ class _Reader:
     """Reads from the left; every method takes what it names and moves on."""
 
     def __init__(self, stated: str) -> None:
-        self._stated, self._at, self._depth = stated, 0, 0
+        self._stated, self._at, self._depth, self._links = stated, 0, 0, 0
         self._tokens = _tokens(stated)
 
     def whole(self) -> Condition:
@@ -81,12 +85,21 @@ class _Reader:
         self._depth -= 1
         return found
 
+    def _link(self) -> None:
+        self._links += 1
+        if self._links > _MOST_LINKS:
+            raise SpecError(
+                f"where has more than {_MOST_LINKS} operators. Give a shorter condition, as with "
+                "in (...) in place of many comparisons."
+            )
+
     def _both(self) -> Node:
         return self._chain(self._not, "and", Both)
 
     def _chain(self, part: Callable[[], Node], word: str, made: type[Both] | type[Either]) -> Node:
         found = part()
         while self._taken(word):
+            self._link()
             found = made(self._condition(found), self._condition(part()))
         return found
 
@@ -104,6 +117,7 @@ class _Reader:
         left = self._sum()
         tests: list[Node] = []
         while (sign := self._sign(*_COMPARISONS)) is not None:
+            self._link()
             right = self._value(self._sum())
             operation = cast("Comparison", _COMPARISONS[sign])
             tests.append(Compared(operation, self._value(left), right))
@@ -140,6 +154,7 @@ class _Reader:
     def _sum(self) -> Node:
         found = self._product()
         while (sign := self._sign("+", "-")) is not None:
+            self._link()
             right = self._value(self._product())
             found = Calculated(cast("Arithmetic", sign), self._value(found), right)
         return found
@@ -147,6 +162,7 @@ class _Reader:
     def _product(self) -> Node:
         found = self._factor()
         while self._sign("*") is not None:
+            self._link()
             found = Calculated("*", self._value(found), self._value(self._factor()))
         return found
 
