@@ -56,7 +56,7 @@ CALLS = {
     "geometric_median": Call(lambda: kng.geometric_median(X, **PLACES), 45),
     "LinearRegression": Call(fit("LinearRegression"), 72),
     "LinearRegression kng": Call(fit("LinearRegression", mechanism="kng"), 54),
-    "QuantileRegressor": Call(fit("QuantileRegressor"), 61),
+    "QuantileRegressor": Call(fit("QuantileRegressor"), 64),
     "HuberRegressor": Call(fit("HuberRegressor", threshold=0.5), 49),
 }
 

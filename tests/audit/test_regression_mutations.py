@@ -267,7 +267,7 @@ def test_a_ridge_that_forgets_the_second_record_is_caught(monkeypatch: pytest.Mo
     monkeypatch.setattr(
         Perturbation,
         "ridge",
-        lambda self, *given: original(replace(self, records_per_person=1), *given),
+        lambda self, *given: original(replace(self, rows=1), *given),
     )
     assert verdict("objective-huber-d2-whole-linf-add-remove", people=2).broken
 
@@ -304,6 +304,7 @@ def test_an_unclipped_record_is_caught(name: str, monkeypatch: pytest.MonkeyPatc
     def unbounded(self: Ingest, encoding: Encoding) -> None:
         original(self, encoding)
         self._last = 0 * self._last + np.inf
+        self._loops = self._each() if self._loops else []
 
     monkeypatch.setattr(Ingest, "__init__", unbounded)
     assert unclipped(model).broken

@@ -50,13 +50,12 @@ from kng.estimators.smoothed_quantiles import (
     refuse_bandwidth,
     refuse_unsmoothed,
 )
-from kng.estimators.spread_responses import largest_shift, tilted, told
+from kng.estimators.spread_responses import Spread, largest_shift
 from kng.losses.linear import Linear
 from kng.losses.linear_encoding import (
     LEAST_BOUND,
     MOST,
     MOST_SPLIT,
-    SCALES,
     encoded,
     linear_design,
 )
@@ -236,8 +235,7 @@ class QuantileRegressor(PrivateRegressor):
         answers = plans[0].problem.answers
         facts = self._described(columns, design, unit, asked, _DRAWN[apart])
         drawn_from: Any = plans[0].problem.loss
-        facts["response"] = told(drawn_from.pointwise, self._shift)
-        facts |= _smoothed(width)
+        facts |= Spread(self._shift, width).told(drawn_from.pointwise)
 
         def finish(drawn: Sequence[Point]) -> Point:
             """Put quantiles in the caller's order and count lattice points from their origin."""
@@ -344,7 +342,8 @@ class QuantileRegressor(PrivateRegressor):
         if not LEAST_BOUND <= bound / design.half_y <= most:
             raise SpecError(
                 f"coef_bound must lie between 1/256 and {most} times {show(design.half_y)}, the "
-                f"unit of the response; got {show(bound)}. Leave it out for twice the range of y."
+                f"unit of the response; got {self.coef_bound or show(bound)}. Leave it out for "
+                "twice the range of y."
             )
         return self._based(Box(-bound, bound), half)
 
@@ -365,13 +364,9 @@ class QuantileRegressor(PrivateRegressor):
         kind: Kind = "value" if way.name == "exponential" else "gradient"
         weigh = Exponential() if kind == "value" else KNG()
         plans: list[DensityPlan] = []
-        width = drawn_bandwidth(way, self.smoothing)
+        spread = Spread(self._shift, drawn_bandwidth(way, self.smoothing))
         for step, (tau, at) in enumerate(zip(taus, order, strict=True)):
-            pointwise: Pinball | SmoothedPinball
-            if width is not None:
-                pointwise = SmoothedPinball(tau, width)
-            else:
-                pointwise = tilted(tau, self._shift, design, unit, memory, kind)
+            pointwise = spread.tilted(tau, design, unit, memory, kind)
             linear = Linear(pointwise, intercept=design.intercept)
             loss, domain, answers = on_effects(linear, design, effects, kind)
             norm = norm_for(way.norm, loss, unit, bounded=domain.bounded)
@@ -404,13 +399,3 @@ class QuantileRegressor(PrivateRegressor):
     @property
     def _shift(self) -> Fraction:
         return largest_shift(*response_bounds(self.bounds_y))
-
-
-def _smoothed(width: Fraction | None) -> dict[str, Fact]:
-    """Return what a receipt says of planes that are drawn from a smoothed loss, by name."""
-    if width is None:
-        return {}
-    return {
-        "response": f"values more than {show(SCALES * width)} from its middle are clipped",
-        "smoothing": f"check loss averaged over shifts of y of up to {show(width)}",
-    }

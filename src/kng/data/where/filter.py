@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kng.core.errors import SchemaError, SpecError
@@ -32,6 +30,9 @@ from kng.data.where.tree import (
     Number,
     Text,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Mask = NDArray[np.bool_]
 _NUMBERS = (Kind.NUMBER, Kind.BOOLEAN, Kind.CELLS)
@@ -88,6 +89,8 @@ class Filter:
             (texts if wanted == "text" else numbers)[name] = at
         if not numbers and not texts:
             raise SpecError(f"where={stated!r} names no column. Give a condition on records.")
+        if texts:
+            import pyarrow.compute  # noqa: F401 - loaded before anything is charged
         return cls(condition, numbers, texts)
 
     def holds(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Mask:
@@ -222,6 +225,9 @@ class _Look:
             held = np.full(self._size, value.value in texts)
             return Truth(held, ~held)
         assert isinstance(value, Name)
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         cells, known = self._cells["text", value.name], self._known(value.name, "text")
         wanted = pa.array([text.encode() for text in texts], cells.type)
         held = np.asarray(pc.is_in(cells, value_set=wanted)) & known
@@ -231,6 +237,8 @@ class _Look:
         """Return which cells are there; a text of no character is not."""
         if kind == "number" and ("number", name) in self._cells:
             return np.asarray(~np.isnan(self._cells["number", name]))
+        import pyarrow.compute as pc
+
         cells = self._cells["text", name]
         return np.asarray(pc.fill_null(pc.greater(pc.binary_length(cells), 0), False))
 
