@@ -125,9 +125,8 @@ class QuantileRegressor(PrivateRegressor):
         "auto" is the best norm there is for one record's change.
     sampler : {"auto", "branch-and-bound", "push-forward", "hit-and-run", "perturbed"}
         "auto" is branch and bound for KNG and the exponential mechanism, and "perturbed", noise and
-        a convex solve, for objective perturbation. "push-forward" draws KNG of the smoothed loss in
-        real arithmetic, for any number of coefficients, and needs a number as smoothing. The
-        Markov chain is taken only by name.
+        a convex solve, for objective perturbation. By name only: the Markov chain, and
+        "push-forward", KNG of the loss smoothed by a number, in real arithmetic.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
