@@ -138,6 +138,7 @@ def with_all_of_the_domain_outside(pushed: Pushed) -> Pushed:
     return Wrong(**vars(pushed))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("fault", "size"),
     [
@@ -169,6 +170,7 @@ def two_sample(left: np.ndarray, right: np.ndarray, cells: np.ndarray) -> float:
     return float(chi2.sf(gap.sum(), int(kept.sum()) - 1))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("function", "wrong"),
     [(Logistic(), Fraction(36, 10)), (Huber(0.5), Fraction(25, 10))],

@@ -232,7 +232,7 @@ REFUSED = {
     "SELECT x FROM people WHERE few > 'three'": "invalid input syntax",
     "SELECT x FROM people WHERE label LIKE 'a\\'": "without",
     "SELECT x FROM people WHERE label LIKE label": "without",
-    "SELECT x FROM people WHERE few": "conditions|must be type boolean",
+    "SELECT x FROM people WHERE few": "conditions|not a condition",
     "SELECT avg(x) AS x FROM people": "function avg",
     "SELECT x FROM people LIMIT 1": "LIMIT",
     "SELECT random() AS x FROM people": "function random",
