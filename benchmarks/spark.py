@@ -84,7 +84,8 @@ def session() -> Any:
 
     quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     builder = SparkSession.builder.master("local[2]")
-    for name, value in {**quiet, "spark.driver.memory": "6g"}.items():
+    here = dict.fromkeys(("spark.driver.host", "spark.driver.bindAddress"), "127.0.0.1")
+    for name, value in {**quiet, **here, "spark.driver.memory": "6g"}.items():
         builder = builder.config(name, value)
     started = builder.getOrCreate()
     started.sparkContext.setLogLevel("ERROR")
