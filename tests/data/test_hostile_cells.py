@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import kng
-from kng.core.errors import SpecError
+from kng.core.errors import SchemaError, SpecError
 
 NUMBERS = [1.0, 2.0, 3.0] * 10
 BYTES = pa.array([b"a", b"\xff\xfe", b"b"] * 10, pa.binary())
@@ -116,3 +117,23 @@ def test_a_condition_of_many_operators_is_refused(stated):
 def test_half_a_character_is_refused():
     with pytest.raises(SpecError, match="half of a character"):
         drawn({"x": NUMBERS, "s": ["a"] * 30}, "s = '\ud800'")
+
+
+def test_half_a_character_is_no_class():
+    with pytest.raises(SpecError, match="half of a character"):
+        fitted({"x": NUMBERS, "y": ["a"] * 30}, ("a", "\ud800"))
+
+
+def test_spaces_of_other_scripts_are_text_everywhere():
+    data = {"x": NUMBERS, "s": ["a", "a\u00a0", "\u2003a"] * 10}
+    expected = drawn({"x": NUMBERS[::3]})
+    assert drawn(data, "s = 'a'") == expected
+    assert drawn(pa.table(data), "s = 'a'") == expected
+
+
+def test_a_type_that_arrow_does_not_have_is_refused():
+    frame = pl.DataFrame({"x": NUMBERS, "s": pl.Series([1] * 30, dtype=pl.Int128)})
+    for each in (frame, frame.lazy()):
+        with pytest.raises(SchemaError, match="column 's' of the data is of type Int128"):
+            drawn(each)
+        assert drawn(each.select("x")) == drawn({"x": NUMBERS})

@@ -58,6 +58,7 @@ def held(stated: str) -> list[int]:
         ("age is not missing", [0, 1, 2, 4, 5]),
         ("sex = 'F'", [0, 3]),
         ("'F' = sex", [0, 3]),
+        ("sex = ' F '", [0, 3]),
         ('sex != "F"', [1, 5]),
         ("sex <> 'F'", [1, 5]),
         ("sex in ('F', 'X')", [0, 3]),

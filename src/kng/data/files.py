@@ -98,8 +98,7 @@ def _inside(folder: Path) -> list[Path]:
     """Return the files of a directory and those below it; names with _ or . in front are notes."""
     try:
         os.listdir(folder)  # what may not be listed would look empty
+        found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     except OSError as error:
         raise unreadable(folder, error) from None
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    inside = (path for path in found if not path.name.startswith(("_", ".")))
-    return list(inside)
+    return [path for path in found if not path.name.startswith(("_", "."))]

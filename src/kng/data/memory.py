@@ -168,7 +168,8 @@ def _bytes(cell: Any) -> bytes | None:
     """Return a cell that is text as bytes, without spaces around it; None for any other."""
     if isinstance(cell, bytes):
         return cell.strip()
-    return str(cell).strip().encode("utf-8", "replace") if isinstance(cell, str) else None
+    # Spaces of other scripts stay, as in files.
+    return str(cell).encode("utf-8", "replace").strip() if isinstance(cell, str) else None
 
 
 def layout(data: Any, width: int) -> list[Part]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
+
 from kng.core.encoding import BATCH_RECORDS
+from kng.core.errors import SchemaError
 from kng.data.arrow import ArrowEngine, block_of, chosen
 from kng.data.arrow_cells import column_of, prepare
 from kng.data.engine import Asked, Blocks, Column, LocalEngine
@@ -46,10 +49,23 @@ class LazyEngine(LocalEngine):
                 yield block_of(batch, placed)
 
 
+def _refuse_unknown(frame: Any) -> None:
+    """Refuse types that Arrow does not have, such as whole numbers of 128 bits."""
+    for name, kind in frame.collect_schema().items():
+        try:
+            type(frame)(schema={name: kind}).lazy().collect().to_arrow()
+        except (pa.ArrowException, TypeError, ValueError):
+            raise SchemaError(
+                f"column {name!r} of the data is of type {kind}, which Arrow does not have. Cast "
+                "it, or select other columns."
+            ) from None
+
+
 def open_table(table: Table) -> ArrowEngine | LazyEngine:
     """Open a data frame or a lazy frame."""
     table.refuse("Polars frames", takes=())
     frame = table.source
+    _refuse_unknown(frame)
     if type(frame).__name__ == "LazyFrame":
         return LazyEngine(frame, table.resources.kept)
     return ArrowEngine(frame.to_arrow())

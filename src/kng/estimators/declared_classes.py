@@ -33,6 +33,8 @@ def declared(classes: Any) -> NDArray[Any]:
             f"classes must all be finite numbers or all be text, got {found!r}. Code the labels "
             "in one of the two ways."
         )
+    if text and any("\ud800" <= sign <= "\udfff" for label in found for sign in label):
+        raise SpecError("classes hold half of a character (a lone surrogate). Write it as text.")
     keys = [label.strip() if text else float(label) for label in found]
     twice = [label for label, key in zip(found, keys, strict=True) if keys.count(key) > 1]
     if twice:

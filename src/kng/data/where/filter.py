@@ -222,14 +222,14 @@ class _Look:
 
     def _spelled(self, value: Node, texts: Sequence[str]) -> Truth:
         if isinstance(value, Text):
-            held = np.full(self._size, value.value in texts)
+            held = np.full(self._size, value.value.strip() in [text.strip() for text in texts])
             return Truth(held, ~held)
         assert isinstance(value, Name)
         import pyarrow as pa
         import pyarrow.compute as pc
 
         cells, known = self._cells["text", value.name], self._known(value.name, "text")
-        wanted = pa.array([text.encode() for text in texts], cells.type)
+        wanted = pa.array([text.encode().strip() for text in texts], cells.type)
         held = np.asarray(pc.is_in(cells, value_set=wanted)) & known
         return Truth(held, ~held & known)
 

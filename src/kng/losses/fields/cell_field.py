@@ -145,7 +145,7 @@ def _newton(cells: Cells, ramp: Ramp) -> tuple[Array, float]:
         return t, 0.0
     x = cells.first / cells.count[:, None]
     e = (cells.low[:, -1] + cells.high[:, -1]) / 2
-    if np.any(x[:, 0] != 0) and (cells.low[:, 0] == cells.high[:, 0]).all():
+    if (x[:, 0] != 0).all() and (cells.low[:, 0] == cells.high[:, 0]).all():
         e = cells.cross[:, 0] / cells.first[:, 0]  # the mean, which an intercept tells
     many, middle, height = cells.count, (ramp.bottom + ramp.top) / 2, (ramp.top - ramp.bottom) / 2
     gram = (x * many[:, None]).T @ x
