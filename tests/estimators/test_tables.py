@@ -83,3 +83,13 @@ def test_what_cannot_be_a_fit_is_refused(arguments, says, ledger):
 def test_an_array_has_no_target():
     with pytest.raises(kng.KngError, match="X has no column names"):
         model("linear").fit(frame()[NAMES].to_numpy(), target="pay")
+
+
+def test_texts_are_no_classes_of_numbers(tmp_path, ledger):
+    frame().to_parquet(tmp_path / "t.parquet")
+    for data in (frame(), tmp_path / "t.parquet", pa.table(frame())):
+        with pytest.raises(kng.KngError, match="holds numbers, and the classes are texts"):
+            kng.LogisticRegression(
+                epsilon=1, bounds_X=BOUNDS, classes=("0", "1"), ledger=ledger
+            ).fit(data, target="pay", features=NAMES)
+    assert ledger.spent == 0

@@ -73,6 +73,12 @@ def open_labelled_columns(
     """Return a source over named columns, the last of them a label."""
     engine = _named(data)
     *covariates, label = positions_of(engine, columns, len(columns), numbers=len(columns) - 1)
+    found = engine.columns()[label]
+    if labels.text and found.kind is Kind.NUMBER:
+        raise SchemaError(
+            f"column {found.name!r} of {engine.called} holds numbers, and the classes are texts. "
+            "Give the classes as numbers."
+        )
     return TableSource(engine, Labelled(tuple(covariates), label, labels), encoding)
 
 

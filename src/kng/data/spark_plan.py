@@ -23,7 +23,10 @@ _KEEPING = frozenset(
     }
 )
 # A record may become no row, or several.
-_BOUNDED = frozenset({"Filter", "Join", "Union"})
+_BOUNDED = frozenset({"Union"})
+# Spark skips parts of files and of what it keeps in memory by statistics that leave out NaN: with a
+# filter one record then decides whether others are looked at.
+_SKIPPING = frozenset({"Filter", "Join"})
 # Expressions that no cell can make fail.
 _TOTAL = frozenset(
     {
@@ -48,12 +51,18 @@ def plan_of(frame: Any) -> FramePlan:
     """Look at the plan of a frame, and refuse what cannot be released from."""
     nodes = list(_below(frame._jdf.queryExecution().analyzed()))
     names = [_name(node) for node in nodes]
+    if _SKIPPING.intersection(names):
+        raise SchemaError(
+            "the Spark frame filters or joins tables, and Spark skips parts of them by statistics "
+            "that leave out NaN, so that one record could decide about others. Give the table "
+            "itself, with where= for some of its records."
+        )
     unknown = [name for name in names if name not in _KEEPING | _BOUNDED]
     if unknown:
         raise SchemaError(
             f"the Spark frame is a query with {_spoken(unknown[0])}, where one record can change "
-            "more than its own row. Give the table itself; filters, joins and unions are possible "
-            "with rows_per_record and neighbours='add-remove'."
+            "more than its own row. Give the table itself; unions are possible with "
+            "rows_per_record and neighbours='add-remove'."
         )
     for node in nodes:
         for expression in _listed(node.expressions()):
