@@ -109,6 +109,12 @@ def _arrow_file(table: pd.DataFrame, folder: Path) -> Path:
     return path
 
 
+def _arrow_part(table: pd.DataFrame, path: Path) -> None:
+    whole = arrow_of(table)
+    with pa.ipc.new_file(path.with_suffix(".arrow"), whole.schema) as file:
+        file.write_table(whole)
+
+
 def _database(table: pd.DataFrame, folder: Path) -> Path:
     path, held = folder / "records.duckdb", arrow_of(table)
     with duckdb.connect(str(path)) as connection:
@@ -138,6 +144,7 @@ LOCAL: dict[str, Store] = {
     "arrow": lambda t, f: arrow_of(t),
     "arrow, chunked": lambda t, f: pa.concat_tables([arrow_of(t[:80]), arrow_of(t[80:])]),
     "arrow file": _arrow_file,
+    "arrow files": lambda t, f: _files(t, f, _arrow_part),
     "duckdb relation": _relation,
     "duckdb database": lambda t, f: kng.Table(_database(t, f), table="h.visits"),
     "duckdb database, query": lambda t, f: kng.Table(

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from data.every_source import arrow_of, same
 from services.spark_kernels import (
     AlwaysKilledSums,
     Everything,
@@ -358,7 +359,7 @@ def test_streams_and_what_is_no_frame(spark, frame):
 def test_frames_that_keep_rows(spark, frame):
     frame.createOrReplaceTempView("people")
     expected = kng.mean(TABLE, bounds={"a": (-1, 1)}, **ASKED).integers
-    for same in (
+    for alike in (
         frame.select("y", "a"),
         frame.withColumnRenamed("a", "q").withColumnRenamed("q", "a"),
         frame.alias("t").drop("b"),
@@ -366,7 +367,7 @@ def test_frames_that_keep_rows(spark, frame):
         frame.withColumn("one", frame.label),
         spark.sql("SELECT a, try_cast(label AS double) AS k, CAST(a AS double) AS d FROM people"),
     ):
-        assert kng.mean(same, bounds={"a": (-1, 1)}, **ASKED).integers == expected
+        assert kng.mean(alike, bounds={"a": (-1, 1)}, **ASKED).integers == expected
 
 
 def test_frames_that_drop_or_multiply_rows(spark, frame):
@@ -383,11 +384,23 @@ def test_frames_that_drop_or_multiply_rows(spark, frame):
     refused(kng.Table(frame, rows_per_record=1), "means nothing here", SpecError)
 
 
+def test_every_statistic_and_estimator_is_the_same_as_from_any_other_source(spark, tmp_path):
+    """The suite of all sources, from a file with decimals, gaps, infinities and labels."""
+
+    def store(table, folder):
+        path = folder / f"{len(list(folder.iterdir()))}.parquet"
+        pq.write_table(arrow_of(table), path)
+        return spark.read.parquet(path.as_uri()).repartition(3)
+
+    same(store, tmp_path)
+
+
 def test_filters_and_joins_are_refused(spark, frame, tmp_path):
     """Statistics leave out NaN: with them one record brings other people's rows in or out."""
     counts = {}
     for name, first in (("one", 1.0), ("other", 10.0)):
-        pd.DataFrame({"a": [first, *[float("nan")] * 5]}).to_parquet(tmp_path / f"{name}.parquet")
+        gone = np.array([first, *[np.nan] * 5])  # NaN, not null
+        pq.write_table(pa.table({"a": gone}), tmp_path / f"{name}.parquet")
         filtered = spark.read.parquet((tmp_path / f"{name}.parquet").as_uri()).filter("a > 5D")
         counts[name] = filtered.count()
         refused(kng.Table(filtered, rows_per_record=1), "leave out NaN", neighbours="add-remove")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,15 +77,21 @@ def chosen(asked: Asked) -> tuple[list[int], Asked]:
     return read, Asked(numbers, tuple(places[at] for at in asked.texts))
 
 
-class ArrowFile(LocalEngine):
-    """An Arrow file, read in batches as they stand in it."""
+class ArrowFiles(LocalEngine):
+    """Arrow files of one schema, read in batches as they stand in them."""
 
-    def __init__(self, path: Path, resources: Resources) -> None:
-        self.called, self.room = path.name, resources.kept
-        self._path, self._stamp = path, Stamp.of([path])
+    def __init__(self, paths: Sequence[Path], name: str, resources: Resources) -> None:
+        self.called, self.room = name, resources.kept
+        self._paths, self._stamp = paths, Stamp.of(paths)
         self._threads = resources.threads != 1
-        with self._open() as file:
-            self._schema = file.schema
+        schemas = [_schema(path) for path in paths]
+        self._schema = schemas[0]
+        for path, schema in zip(paths, schemas, strict=True):
+            if not schema.equals(self._schema):
+                raise SchemaError(
+                    f"{paths[0].name} and {path.name} have different columns or types. Give files "
+                    "of one schema, or convert them first."
+                )
 
     def columns(self) -> tuple[Column, ...]:
         """Return names and kinds from the schema."""
@@ -112,28 +118,31 @@ class ArrowFile(LocalEngine):
         self._stamp.check()
         # Arrow takes an empty list for all of them.
         options = pa.ipc.IpcReadOptions(included_fields=columns or [0], use_threads=self._threads)
-        with self._open(options) as file:
-            for k in range(file.num_record_batches):
-                yield file.get_batch(k)
+        for path in self._paths:
+            with _opened(path, options) as file:
+                for k in range(file.num_record_batches):
+                    yield file.get_batch(k)
         self._stamp.check()
 
-    def _open(self, options: pa.ipc.IpcReadOptions | None = None) -> Any:
-        try:
-            return pa.ipc.open_file(pa.memory_map(str(self._path)), options=options)
-        except (OSError, pa.ArrowInvalid):
-            raise SchemaError(
-                f"cannot read {self._path.name} as an Arrow file. Check that it is one and is "
-                "complete."
-            ) from None
+
+def _schema(path: Path) -> pa.Schema:
+    with _opened(path) as file:
+        return file.schema
 
 
-def open_table(table: Table) -> ArrowEngine | ArrowFile:
-    """Open a table in memory, or a file; reads its schema."""
+def _opened(path: Path, options: pa.ipc.IpcReadOptions | None = None) -> Any:
+    try:
+        return pa.ipc.open_file(pa.memory_map(str(path)), options=options)
+    except (OSError, pa.ArrowInvalid):
+        raise SchemaError(
+            f"cannot read {path.name} as an Arrow file. Check that it is one and is complete."
+        ) from None
+
+
+def open_table(table: Table) -> ArrowEngine | ArrowFiles:
+    """Open a table in memory, or files of one schema; reads their schemas."""
     table.refuse("Arrow tables", takes=())
     source = table.source
     if not isinstance(source, str | Path):
         return ArrowEngine.of(source)
-    files = files_of(source, SUFFIXES)
-    if len(files) > 1:
-        raise SchemaError(f"{called(source)} names {len(files)} Arrow files; give one at a time.")
-    return ArrowFile(files[0], table.resources)
+    return ArrowFiles(files_of(source, SUFFIXES), called(source), table.resources)
