@@ -75,6 +75,7 @@ def test_the_zoom_comes_with_figure_1(run, small, tmp_path):
 OWN = ("--n", "60", "--n", "20", "--replicates", "2", "--epsilon", "1/2")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("name", "words", "file", "title"),
     [
