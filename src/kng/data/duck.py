@@ -32,13 +32,6 @@ _CELLS, _VECTOR, _MOST = 2**17, 2**11, 2**16
 # Decimals of so many digits are whole numbers below 2**53 over a power of ten that float64 holds,
 # so that one division rounds them correctly. Longer ones are read as text.
 _EXACT_DIGITS = 15
-# What two expressions share would be computed once, outside of TRY, and fail there. Statistics of a
-# row group do not know of NaN and of broken text, so rows that they leave out, and conditions that
-# they decide, would make what becomes of one record depend on others.
-_DISABLED = (
-    *("common_subexpressions", "statistics_propagation", "row_group_pruner"),
-    *("filter_pushdown", "join_filter_pushdown"),
-)
 _PATTERN = re.compile(r"([*?\[])")
 
 _WHOLE = ("tinyint", "smallint", "integer", "bigint", "hugeint")
@@ -140,7 +133,6 @@ def connected(resources: Resources) -> duckdb.DuckDBPyConnection:
     # Otherwise it holds whole row groups, whose size nobody knows before the charge; 60 columns
     # then take 290 MB and not 18, and no less time.
     connection.execute("SET GLOBAL disable_parquet_prefetching = true")
-    connection.execute(f"SET GLOBAL disabled_optimizers = '{','.join(_DISABLED)}'")
     return connection
 
 

@@ -22,6 +22,13 @@ from kng.data.stamp import Stamp
 from kng.data.table import Table
 
 SUFFIXES = (".duckdb", ".db", ".ddb")
+# What two expressions share would be computed once, outside of TRY, and fail there. Statistics of a
+# row group do not know of NaN and of broken text, so rows that they leave out, and conditions that
+# they decide, would make what becomes of one record depend on others.
+_DISABLED = (
+    *("common_subexpressions", "statistics_propagation", "row_group_pruner"),
+    *("filter_pushdown", "join_filter_pushdown"),
+)
 _PARQUET = (".parquet", ".pq")
 _DATABASE = "source"  # what a database is called inside
 
@@ -31,6 +38,7 @@ class DuckQuery:
 
     def __init__(self, resources: Resources, database: Path | None) -> None:
         self.connection = connected(resources)
+        self.connection.execute(f"SET GLOBAL disabled_optimizers = '{','.join(_DISABLED)}'")
         self.files: list[Path] = []
         self._database = database
         if database is not None:
