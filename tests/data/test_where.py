@@ -163,3 +163,8 @@ def test_sqlite_holds_the_same_records(stated):
     rows = database.execute(f"SELECT k FROM t WHERE {stated} ORDER BY k").fetchall()
     database.close()
     assert held(stated) == [row[0] for row in rows]
+
+
+def test_a_name_of_two_columns_is_refused():
+    with pytest.raises(KngError, match="two columns named 'age'"):
+        Filter.of("age > 3", (*COLUMNS, Column("age", Kind.NUMBER)), "the data")

@@ -83,6 +83,8 @@ class Filter:
                     f"where={stated!r} names {name!r}, which is no column of {called}. It has "
                     f"{', '.join(repr(each) for each in list(known)[:20])}."
                 )
+            if sum(column.name == name for column in columns) > 1:
+                raise SchemaError(f"{called} has two columns named {name!r}; rename one of them.")
             at, column = known[name]
             wanted = kind or ("text" if column.kind is Kind.TEXT else "number")
             _refuse_kind(stated, column, wanted)
