@@ -18,7 +18,8 @@ from kng.core.certificate import Certificate, event_of, weakest
 from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, private_zone
 from kng.core.events import Charged, Charging, Planned, Reading, Settled, tell
 from kng.core.lattice import AffineMap, Lattice
-from kng.core.parts import Charge, Ledger, Point
+from kng.core.parts import Point
+from kng.core.payment import Charge, Ledger
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 from kng.core.records import Source
 from kng.core.release import Fact, Release

@@ -17,7 +17,7 @@ from kng.core.errors import (
     SpecError,
     SpecTypeError,
 )
-from kng.core.parts import Ledger as LedgerProtocol
+from kng.core.payment import Ledger as LedgerProtocol
 from kng.core.privacy import Guarantee
 from kng.ledger import Ledger, State
 

@@ -15,7 +15,8 @@ from kng.core.errors import IncompatibleParts, SchemaError, SpecError, SpecTypeE
 from kng.core.events import Counting, tell
 from kng.core.exact import listed, positive, show, whole
 from kng.core.kinds import members, require
-from kng.core.parts import Base, Domain, Ledger, Norm, described
+from kng.core.parts import Base, Domain, Norm, described
+from kng.core.payment import Ledger
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.records import USUAL_MEMORY, Source
 from kng.estimators.based import base_part

@@ -1,0 +1,42 @@
+"""Who pays for a release: a charge before anything is read, and the answer stored with it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Protocol, runtime_checkable
+
+from kng.core.privacy import PrivacyEvent
+
+
+class Charge(Protocol):
+    """A booked charge, to be settled with the release it paid for."""
+
+    @property
+    def sequence(self) -> int:
+        """Position in the ledger's chain."""
+        ...
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What it cost, in the relation of the account."""
+        ...
+
+    @property
+    def payload(self) -> str | None:
+        """The stored release of a request that was answered before; None for a new charge."""
+        ...
+
+
+@runtime_checkable
+class Ledger(Protocol):
+    """Who pays; `kng.Ledger` is one, and so is any object with these two methods."""
+
+    def reserve(
+        self, event: PrivacyEvent, *, parameters: str, dataset: str | None = None
+    ) -> Charge:
+        """Book the event durably, or refuse with BudgetError; ``dataset`` is a fingerprint."""
+        ...
+
+    def settle(self, charge: Charge, payload: str) -> None:
+        """Store the release that the charge paid for."""
+        ...
