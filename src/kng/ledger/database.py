@@ -151,6 +151,7 @@ def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
             )
         ) as db,
     ):
+        db.execute("PRAGMA temp_store = MEMORY")  # where nothing may be written
         yield db
 
 

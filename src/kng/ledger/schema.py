@@ -150,7 +150,6 @@ def had_exact_heads(db: sqlite3.Connection) -> bool:
 def show_as_new(db: sqlite3.Connection) -> None:
     """Put tables of the newest format in front of those of an older kng, in memory."""
     if is_outdated(db) and not _is_shown(db):
-        db.execute("PRAGMA temp_store = MEMORY")
         for statement in TABLES:
             if statement.startswith("CREATE TABLE") and "TABLE entry" not in statement:
                 db.execute(statement.replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
