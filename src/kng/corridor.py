@@ -16,7 +16,7 @@ from kng.core.bits import Bits
 from kng.core.bounds import Bounds
 from kng.core.certificate import Certificate, event_of, weakest
 from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, private_zone
-from kng.core.events import Charged, Charging, Planned, Reading, Settled, tell
+from kng.core.events import Charged, Charging, Planned, Reading, Repeated, Settled, tell
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.parts import Point
 from kng.core.payment import Charge, Ledger
@@ -65,13 +65,16 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     certificate, event = _promised(tuple(plans), bits.seeded)
     stated = (a for stage in stages for a in stage.source.assumptions)
     assumed = tuple(dict.fromkeys((*certificate.assumptions, *stated)))
-    parameters = _parameters(plans, answer)
     law = plans[-1].law
     for load in [load for plan in plans for load in plan.loaders]:
         load()
     sampler = certificate.sampler.name
     tell(Planned(answer.statistic, event.mechanism, sampler, event.guarantee, event.epsilon))
-    charge = None if ledger is None else _charged(ledger, event, parameters)
+    charge = None
+    if ledger is not None:
+        charge = _charged(ledger, event, _parameters(plans, answer), stages[0].source.dataset)
+        if charge.payload is not None:  # the same request was answered before
+            return Release.from_json(charge.payload)
     tell(Reading(plans[0].problem.unit.neighbours.n))
     with private_zone():
         integers = answer.lattice.clamp(answer.finish(_draw(stages, bits)))
@@ -106,10 +109,11 @@ def _refuse_absent(stages: Sequence[Stage]) -> None:
             )
 
 
-def _charged(ledger: Ledger, event: PrivacyEvent, parameters: str) -> Charge:
+def _charged(ledger: Ledger, event: PrivacyEvent, parameters: str, dataset: str | None) -> Charge:
     tell(Charging(event.epsilon))
-    charge = ledger.reserve(event, parameters=parameters)
-    tell(Charged(event.epsilon, charge.sequence))
+    charge = ledger.reserve(event, parameters=parameters, dataset=dataset)
+    repeated = charge.payload is not None
+    tell((Repeated if repeated else Charged)(charge.epsilon, charge.sequence))
     return charge
 
 
@@ -166,5 +170,7 @@ def _parameters(plans: Sequence[Plan], answer: Answer) -> str:
             "columns": answer.bounds.columns,
             "version": __version__,
             **answer.details,
+            # Several quantiles one by one have one law each.
+            "law": list(dict.fromkeys(str(plan.law) for plan in plans)),
         }
     )

@@ -23,6 +23,8 @@ from kng.core.records import USUAL_MEMORY
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kng.data.table import Table
+
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
@@ -86,6 +88,7 @@ class Engine(Protocol):
     called: str  # what messages call it: the name of a file, or "the data"
     memory: int  # bytes that what is made of its records may take
     room: int  # bytes in which whole numbers may be kept from one pass to the next; 0 for none
+    origin: Table | None = None  # the declaration that it was opened by
     # What the caller has stated and nobody checks.
     assumptions: tuple[Assumption, ...] = ()
     # Of a query that can drop or multiply rows: how many one record adds or removes, at most.

@@ -22,6 +22,7 @@ from kng.core.records import USUAL_MEMORY, Source
 from kng.data import Present
 from kng.estimators.based import base_part
 from kng.ledger import Ledger as StoredLedger
+from kng.ledger import default_ledger
 
 # What a mechanism of `kng` states, whichever it is.
 _MECHANISM = ("name", "loss", "norm", "domain", "sampler", "share", "centre")
@@ -125,14 +126,16 @@ def _numbers(
 
 
 def _ledger(value: Any) -> Ledger | None:
+    """Return who pays: a ledger, the one at a path or an address, or that of a ``with`` block."""
     if value is None:
-        return None
-    if isinstance(value, StoredLedger):
-        return value
+        return default_ledger()
     if isinstance(value, str | os.PathLike):
         return StoredLedger(value)
+    if isinstance(value, Ledger):
+        return value
     raise SpecTypeError(
-        f"ledger must be a kng.Ledger or the path of one, got {type(value).__name__}."
+        "ledger must be a kng.Ledger, the path or the address of one, or an object with its "
+        f"methods reserve and settle; got {type(value).__name__}."
     )
 
 
