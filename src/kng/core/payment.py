@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
@@ -40,3 +41,7 @@ class Ledger(Protocol):
     def settle(self, charge: Charge, payload: str) -> None:
         """Store the release that the charge paid for."""
         ...
+
+
+# Ledgers of the ``with`` blocks that we are in, the innermost last: it pays where none is named.
+LEDGERS: ContextVar[tuple[Ledger, ...]] = ContextVar("ledgers", default=())

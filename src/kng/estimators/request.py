@@ -16,13 +16,12 @@ from kng.core.events import Counting, tell
 from kng.core.exact import listed, positive, show, whole
 from kng.core.kinds import members, require
 from kng.core.parts import Base, Domain, Norm, described
-from kng.core.payment import Ledger
+from kng.core.payment import LEDGERS, Ledger
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.records import USUAL_MEMORY, Source
 from kng.data import Present
 from kng.estimators.based import base_part
 from kng.ledger import Ledger as StoredLedger
-from kng.ledger import default_ledger
 
 # What a mechanism of `kng` states, whichever it is.
 _MECHANISM = ("name", "loss", "norm", "domain", "sampler", "share", "centre")
@@ -128,7 +127,8 @@ def _numbers(
 def _ledger(value: Any) -> Ledger | None:
     """Return who pays: a ledger, the one at a path or an address, or that of a ``with`` block."""
     if value is None:
-        return default_ledger()
+        blocks = LEDGERS.get()
+        return blocks[-1] if blocks else None
     if isinstance(value, str | os.PathLike):
         return StoredLedger(value)
     if isinstance(value, Ledger):

@@ -9,7 +9,7 @@ from kng.core.errors import SpecError
 from kng.ledger import charging, entries, rows
 from kng.ledger.account import Account, Currency
 from kng.ledger.amounts import tell
-from kng.ledger.backend import Backend
+from kng.ledger.backend import Backend, SqliteFile
 from kng.ledger.charging import Purse
 
 
@@ -47,9 +47,10 @@ def _open_account(backend: Backend, purse: Purse, asked: Asked) -> None:
     name = purse.account
     if asked.cap is None:
         other = "" if name == "default" else f", account={name!r}"
+        place = backend.path.name if isinstance(backend, SqliteFile) else "postgresql://..."
         raise SpecError(
             f"{backend.called} has no account {name!r} yet. Open it first, with the largest total "
-            f"epsilon of its dataset, as in kng.Ledger(...{other}, cap=1)."
+            f"epsilon of its dataset, as in kng.Ledger({place!r}{other}, cap=1)."
         )
     account = Account(
         name=name,

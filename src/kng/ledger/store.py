@@ -13,9 +13,9 @@ from typing import Any, Self
 from kng.core.composition import epsilon_at, read_delta
 from kng.core.errors import LedgerError, SpecError, SpecTypeError
 from kng.core.exact import whole
-from kng.core.payment import Charge
+from kng.core.payment import LEDGERS, Charge
 from kng.core.privacy import PrivacyEvent, read_records
-from kng.ledger import charging, default, opening, restoring, rows
+from kng.ledger import charging, opening, restoring, rows
 from kng.ledger.accepting import accept, read_currency, read_name, read_relation, read_text
 from kng.ledger.account import Account, Share
 from kng.ledger.amounts import read_cap, tell
@@ -321,7 +321,7 @@ class Ledger:
                 )
 
     def __enter__(self) -> Self:
-        default.enter(self)
+        LEDGERS.set((*LEDGERS.get(), self))
         return self
 
     def __exit__(
@@ -330,7 +330,7 @@ class Ledger:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        default.leave()
+        LEDGERS.set(LEDGERS.get()[:-1])
 
     def __repr__(self) -> str:
         return f"Ledger({self.called!r}, {self._purse})"
