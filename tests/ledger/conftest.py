@@ -69,9 +69,3 @@ def unguarded(path: Path) -> Callable[..., None]:
 @pytest.fixture
 def tenth() -> Fraction:
     return Fraction(1, 10)
-
-
-@pytest.fixture
-def thorough(request: pytest.FixtureRequest) -> bool:
-    """Whether all cases of every test are asked for."""
-    return bool(request.config.getoption("--thorough"))
