@@ -140,7 +140,7 @@ class PrivacyEvent:
     ``width`` bounds the range of the privacy loss, given random numbers that no record decides:
     epsilon for KNG and the exponential mechanism (a bounded-range mechanism), 2 epsilon for
     additive noise. ``rho`` is what concentrated privacy adds up: the sum of width**2 / 8 over the
-    draws of the release (docs/proofs/composition.md); 0 stands for one draw.
+    draws of the release (docs/proofs/lemmas/conversion.md); 0 stands for one draw.
     """
 
     epsilon: Fraction

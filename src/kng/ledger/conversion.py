@@ -2,7 +2,7 @@
 
 Privacy  A change that the account protects from is made of ``steps`` changes that the release
          protects from, so its epsilon counts ``steps`` times and its rho ``steps**2`` times (group
-         privacy; docs/proofs/composition.md):
+         privacy; docs/proofs/lemmas/conversion.md):
 
     replace-one from add-remove    2: the old record goes, the new one comes
     k records from k' < k          ceil(k / k')
