@@ -120,21 +120,19 @@ def table(ledger: Ledger, delta: str | None = None) -> None:
 
 
 def _facts(ledger: Ledger, delta: str | None) -> list[tuple[str, str]]:
-    from kng.ledger.amounts import tell
-
-    unit = "" if ledger.currency == "epsilon" else f" {ledger.currency}"
     named = [] if ledger.account == "default" else [("account", ledger.account)]
     closed = " (closed: nothing more is charged)" if ledger.closed else ""
+    unit = ledger.currency
     return [
         ("ledger", ledger.called),
         *named,
-        ("cap", f"{tell(ledger.cap)}{unit}"),
-        ("spent", f"{tell(ledger.spent)}{unit}"),
-        ("remaining", f"{tell(ledger.remaining)}{unit}{closed}"),
+        ("cap", left(ledger.cap, unit)),
+        ("spent", _gone(ledger.spent, unit)),
+        ("remaining", left(ledger.remaining, unit) + closed),
         *_both(ledger, delta),
         ("promise", _promise(ledger)),
         *(
-            (f"analyst {name}", f"{tell(share.spent)} of {tell(share.cap)}{unit} spent")
+            (f"analyst {name}", f"{_gone(share.spent, unit)} of {left(share.cap, unit)} spent")
             for name, share in ledger.shares.items()
         ),
         ("charges", str(len(ledger.history()))),
@@ -156,12 +154,28 @@ def _both(ledger: Ledger, delta: str | None) -> list[tuple[str, str]]:
     return rows
 
 
-def _digits(number: Fraction) -> str:
-    """Write an amount in six digits, rounded up: a promise is never shown better than it is."""
-    from decimal import ROUND_CEILING, Context, Decimal
+def left(amount: Fraction, currency: str) -> str:
+    """Write what may be spent; rhos, which have many digits, are rounded down."""
+    from decimal import ROUND_FLOOR
 
-    rounding = Context(prec=6, rounding=ROUND_CEILING)
-    shown = rounding.divide(Decimal(number.numerator), Decimal(number.denominator))
+    from kng.ledger.amounts import tell
+
+    return tell(amount) if currency == "epsilon" else f"{_digits(amount, ROUND_FLOOR)} rho"
+
+
+def _gone(amount: Fraction, currency: str) -> str:
+    """Write what is spent; rhos are rounded up."""
+    from kng.ledger.amounts import tell
+
+    return tell(amount) if currency == "epsilon" else f"{_digits(amount)} rho"
+
+
+def _digits(number: Fraction, rounding: str = "ROUND_CEILING") -> str:
+    """Write an amount in six digits, rounded up: a promise is never shown better than it is."""
+    from decimal import Context, Decimal
+
+    context = Context(prec=6, rounding=rounding)
+    shown = context.divide(Decimal(number.numerator), Decimal(number.denominator))
     return f"{shown.normalize():f}" if shown else "0"
 
 

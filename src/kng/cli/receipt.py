@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from kng.cli.budget_views import left
 from kng.cli.progress import progress_shown
 from kng.cli.tables import threads_limited
 from kng.cli.verbosity import is_quiet
@@ -142,8 +143,8 @@ def _booked(release: Release, ledger: Ledger | None, charges: _Charges) -> str:
     else:
         text = Path(ledger.called).name + _counted(release, charges.last)
         with suppress(KngError):  # the answer is paid for, whatever became of the ledger
-            unit = "" if ledger.currency == "epsilon" else f" {ledger.currency}"
-            text += f", {tell(ledger.remaining)} of {tell(ledger.cap)}{unit} left"
+            unit = ledger.currency
+            text += f", {left(ledger.remaining, unit)} of {left(ledger.cap, unit)} left"
     return f"{'ledger':<{width}}  {text}"
 
 

@@ -25,8 +25,8 @@ _WORKING = 192
 # Orders are 1 + exp(t) for t in this range; beyond it nothing is gained.
 _RANGE = (-20.0, 40.0)
 _RATIO = (5**0.5 - 1) / 2
-# A budget of rho is a multiple of 2**-_RHO_BITS, rounded down.
-_RHO_BITS = 40
+# A budget of rho is a multiple of this, rounded down.
+_GRAIN = Fraction(1, 10**12)
 
 
 def read_delta(value: Any) -> Fraction:
@@ -61,15 +61,15 @@ def epsilon_at_order(rho: Fraction, delta: Fraction, order: Fraction) -> Fractio
 def rho_at(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the largest rho, rounded down, whose epsilon at delta is at most the stated one."""
     low, high = 0, 1
-    while epsilon_at(Fraction(high, 2**_RHO_BITS), delta) <= epsilon:
+    while epsilon_at(high * _GRAIN, delta) <= epsilon:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if epsilon_at(Fraction(middle, 2**_RHO_BITS), delta) <= epsilon:
+        if epsilon_at(middle * _GRAIN, delta) <= epsilon:
             low = middle
         else:
             high = middle
-    return Fraction(low, 2**_RHO_BITS)
+    return low * _GRAIN
 
 
 def _is_free(rho: Fraction, delta: Fraction) -> bool:
