@@ -5,9 +5,9 @@ range w is w**2 / 8 concentrated, and rho = sum over draws. For every order a > 
 
     epsilon(a) = a rho + log((a - 1) / a) + (log(1 / delta) - log a) / (a - 1)
 
-is then an epsilon that holds but for delta (docs/proofs/lemmas/conversion.md). The order is sought in
-floats, which decides nothing: each one is a valid bound, and the one that is taken is evaluated in
-ball arithmetic and rounded up.
+is then an epsilon that holds but for delta (docs/proofs/lemmas/conversion.md). The order is sought
+in floats, which decides nothing: each one is a valid bound, and the one that is taken is evaluated
+in ball arithmetic and rounded up.
 """
 
 from __future__ import annotations
