@@ -21,7 +21,7 @@ from kng.core.events import Charged, Charging, Planned, Reading, Settled, tell
 from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.parts import Charge, Ledger, Point
-from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
+from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, ReplaceOne
 from kng.core.records import GroupedSource, Source
 from kng.core.release import Fact, Release
 from kng.core.version import __version__
@@ -70,6 +70,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     Cost     The passes that the loss asks for, and milliseconds.
     """
     plans = [plan for stage in stages for plan in stage.plans]
+    _refuse_absent(stages)
     certificate, event = _promised(tuple(plans), bits.seeded)
     branches, lattice = _branches(stages, answer)
     if answer.groups is not None:
@@ -110,12 +111,27 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
 
 
 def _branches(stages: Sequence[Stage], answer: Answer) -> tuple[Sequence[Sequence[Stage]], Lattice]:
-    """Return the stages of each group and the lattice of all answers; without groups there is one."""
+    """Return the stages of each group, of which there may be one, and the lattice of all answers."""
     if answer.groups is None:
         return [stages], answer.lattice
+    if any(isinstance(p.problem.unit.neighbours, ReplaceOne) for s in stages for p in s.plans):
+        raise IncompatibleParts(
+            "Records may change their group, and the plan was made for records that stay."
+        )
     size = len(answer.groups)
     branches = [[stage.of_group(at) for stage in stages] for at in range(size)]
     return branches, answer.lattice.repeated(size)
+
+
+def _refuse_absent(stages: Sequence[Stage]) -> None:
+    """Refuse records that may be absent where a plan was made for none that are."""
+    for stage in stages:
+        if stage.source.presence == "always":
+            continue
+        if any(plan.problem.unit.presence == "always" for plan in stage.plans):
+            raise IncompatibleParts(
+                "Some records may be absent, and the plan was made for records that all count."
+            )
 
 
 def _charged(ledger: Ledger, event: PrivacyEvent, parameters: str) -> Charge:

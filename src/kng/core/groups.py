@@ -35,7 +35,11 @@ class Groups:
     @property
     def names(self) -> list[str]:
         """What each group is called: its levels."""
-        return [", ".join(map(str, row)) for row in self.rows]
+        found = [", ".join(map(str, row)) for row in self.rows]
+        if len(set(found)) == len(found):
+            return found
+        # Levels that hold commas themselves.
+        return [", ".join(map(repr, row)) for row in self.rows]
 
     @property
     def described(self) -> str:

@@ -58,7 +58,7 @@ class Records(Protocol):
 
 
 class Opened(Protocol):
-    """A table that is open: what is public of it. ``memory`` is what its caller allows, in bytes."""
+    """What is public of an open table; ``memory`` is what its caller allows, in bytes."""
 
     memory: int
 
@@ -102,7 +102,7 @@ class Source(Opened, Records, Protocol):
 
 
 class GroupedSource(Opened, Protocol):
-    """Records in declared groups, which are read together; a record is in one of them or in none."""
+    """Records in declared groups, read together; a record is in one of them or in none."""
 
     def group(self, at: int) -> Source:
         """Return the records of one group."""

@@ -61,7 +61,9 @@ class Coding:
         """Return the group of each record, given the columns in the order of ``asked``."""
         as_numbers, as_texts = iter(numbers), iter(texts)
         found = [
-            each.codes_of_text(next(as_texts)) if each.text else each.codes_of_numbers(next(as_numbers))
+            each.codes_of_text(next(as_texts))
+            if each.text
+            else each.codes_of_numbers(next(as_numbers))
             for each in self.labels
         ]
         first, *rest = zip(found, self.labels, strict=True)
@@ -85,6 +87,10 @@ class Coded:
         """The columns that are read, and behind them those of the groups."""
         inner, groups = self.recipe.asked, self.coding.asked
         return Asked((*inner.numbers, *groups.numbers), (*inner.texts, *groups.texts))
+
+    def optional(self, columns: Sequence[Column]) -> Sequence[bool]:
+        """Ask the recipe; a group has a code whatever its cells are."""
+        return self.recipe.optional(columns)
 
     def tables(self, block: Block) -> Sequence[Floats]:
         """Return the numbers of the inner recipe, and the codes of the groups."""

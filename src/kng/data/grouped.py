@@ -23,7 +23,7 @@ from kng.core.row_order import in_order
 from kng.data.engine import Blocks, Engine
 from kng.data.ingest import Ingest, prepare
 from kng.data.recipe import Recipe
-from kng.data.sums import Sums
+from kng.data.source import known
 from kng.data.work import Gathered
 
 Codes = NDArray[np.intp]
@@ -70,8 +70,10 @@ class GroupWork(Generic[T]):
                 for at in range(0, len(block), size):
                     part = block if len(block) <= size else block.part(at, at + size)
                     *tables, codes = self.recipe.tables(part)
-                    found = self.kernel.partial(ingest(*tables), codes[:, 0].astype(np.intp))
-                    state = self.kernel.merge(state, found)
+                    batch, groups = ingest(*tables), codes[:, 0].astype(np.intp)
+                    if ingest.present is not None:
+                        groups = groups[ingest.present]
+                    state = self.kernel.merge(state, self.kernel.partial(batch, groups))
         return state
 
 
@@ -183,6 +185,7 @@ class GroupedTable:
 
     def __init__(self, engine: Engine, recipe: Recipe, encoding: Encoding, groups: int) -> None:
         self.memory: int = getattr(engine, "memory", USUAL_MEMORY)  # a caller's may state none
+        encoding = known(encoding, recipe.optional(engine.columns()))
         self._engine, self._recipe, self._encoding = engine, recipe, encoding
         self._groups = groups
         self._totals: Totals | None = None
@@ -249,7 +252,8 @@ class GroupedTable:
 
 def _batches(pieces: Sequence[Rows], width: int) -> Iterator[Integers]:
     """Yield the rows in batches that are long, but not longer than sums in int64 allow."""
-    size, waiting, rows = max(1, BATCH_RECORDS // width), [], 0
+    size, rows = max(1, BATCH_RECORDS // width), 0
+    waiting: list[Rows] = []
     for piece in pieces:
         if waiting and rows + len(piece) > size:
             yield _joined(waiting)

@@ -14,10 +14,12 @@ from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SchemaError, SpecError, SpecTypeError
 from kng.core.events import Counting, tell
 from kng.core.exact import listed, positive, show, whole
+from kng.core.groups import Groups
 from kng.core.kinds import members, require
 from kng.core.parts import Base, Domain, Ledger, Norm, described
-from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
-from kng.core.records import USUAL_MEMORY, Source
+from kng.core.privacy import AddRemove, PrivacyUnit, RemoveAndAdd, ReplaceOne
+from kng.core.records import USUAL_MEMORY, Opened, Source
+from kng.data import Present
 from kng.estimators.based import base_part
 from kng.ledger import Ledger as StoredLedger
 
@@ -41,8 +43,11 @@ class Request:
         """Return the request with what a source says of memory."""
         return replace(self, memory=source.memory)
 
-    def unit(self, source: Source) -> PrivacyUnit:
-        """Return the privacy unit; counts the records only where their number is public."""
+    def unit(self, source: Opened, groups: Groups | None = None) -> PrivacyUnit:
+        """Return the privacy unit; counts the records only where their number is public.
+
+        In groups a replaced record may change its group, and how many each has is private.
+        """
         rows = source.rows_per_record
         if self.neighbours == AddRemove.name:
             return _unit(None, self.n_max, self.records_per_person, rows, source.presence)
@@ -55,6 +60,8 @@ class Request:
         n = source.count()
         if n == 0:
             raise SchemaError("The data are empty. Provide at least one record.")
+        if groups is not None:
+            return PrivacyUnit(RemoveAndAdd(n), self.records_per_person, source.presence)
         return _unit(n, None, self.records_per_person, None, source.presence)
 
 
@@ -260,8 +267,9 @@ def _same(value: Any, usual: str | None) -> bool:
     return value is usual or (isinstance(value, str) and value == usual)
 
 
-def stated(where: Any) -> dict[str, str]:
-    """Return what a receipt says of a condition."""
+def stated(present: Present) -> dict[str, str]:
+    """Return what a receipt says of which records count."""
+    where = present.where
     return {} if where is None else {"where": f"{where} (other records are absent)"}
 
 
@@ -270,16 +278,32 @@ def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
     return dict(_details(records, unit))
 
 
+def _missing(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
+    """Return what a receipt says of missing cells; nothing where there can be none."""
+    if unit.presence == "always" and records.complete:
+        return {}
+    lattice = records.lattice
+    each = [
+        "dropped" if k is None else show(low + k * step)
+        for k, low, step in zip(records.missing, lattice.origin, lattice.step, strict=True)
+    ]
+    if set(each) == {"dropped"}:
+        return {"missing cells": "records that lack one are left out; how many stays private"}
+    return {"missing counts as": listed(each)}
+
+
 @lru_cache(maxsize=64)
 def _details(records: Encoding, unit: PrivacyUnit) -> tuple[tuple[str, str], ...]:
     facts = {
         "granularity": listed(show(step) for step in records.step),
-        "missing counts as": listed(
-            show(value) for value in records.lattice.units(records.missing)
-        ),
+        **_missing(records, unit),
     }
     if isinstance(unit.neighbours, ReplaceOne):
         facts["records"] = f"{unit.neighbours.n} (public)"
+    elif isinstance(unit.neighbours, RemoveAndAdd) and unit.neighbours.stated is not None:
+        facts["records"] = (
+            f"{unit.neighbours.stated} (public); how many are in each group is private"
+        )
     else:
         stated = unit.neighbours.stated
         facts["records"] = "private" if stated is None else f"private, at most {stated}"
