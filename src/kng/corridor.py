@@ -111,7 +111,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
 
 
 def _branches(stages: Sequence[Stage], answer: Answer) -> tuple[Sequence[Sequence[Stage]], Lattice]:
-    """Return the stages of each group, of which there may be one, and the lattice of all answers."""
+    """Return the stages of each group, or of all records, and the lattice of all answers."""
     if answer.groups is None:
         return [stages], answer.lattice
     if any(isinstance(p.problem.unit.neighbours, ReplaceOne) for s in stages for p in s.plans):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kng.cli.options import BASE, EPSILON, PROMISE, option, sampler, with_options
+from kng.cli.options import BASE, BY, EPSILON, PROMISE, option, sampler, with_options
 from kng.cli.tables import DATA, READING
 from kng.cli.verbosity import VERBOSITY
 
@@ -43,6 +43,7 @@ _shared = with_options(
         help="Only records for which it holds, such as \"age >= 40 and sex = 'F'\"; how many there "
         "are stays private.",
     ),
+    BY,
     option("--mechanism", metavar="NAME", help="auto, kng or exponential; mean: also k-norm."),
     BASE,
     *PROMISE,
