@@ -27,7 +27,7 @@ from kng.data.source import known
 from kng.data.work import Gathered
 
 Codes = NDArray[np.intp]
-# Whole numbers below this have a sum in float64 that is exact for a batch: 2**17 of them.
+# Longer whole numbers are added in two halves.
 _LOW_BITS = 2**30
 # Bytes for one number of one record: as it is kept, as it is split, and its group.
 _EACH, _CODE = 16, 24
@@ -93,14 +93,14 @@ class GroupSums:
         return np.zeros(self.groups, dtype=np.int64), [[0] * self.groups for _ in self.last]
 
     def partial(self, batch: Integers, codes: Codes) -> Totals:
-        """Sum one batch in float64, in two halves where whole numbers are long.
+        """Sum one batch in float64, which is exact below 2**53.
 
-        2**17 numbers below 2**30 add up to less than 2**47, and so do 2**17 below 2**14.
+        2**17 numbers of 2**44 are longer; their halves, of 30 and 14 bits, are not.
         """
         counts = np.bincount(codes, minlength=self.groups + 1)[: self.groups]
         sums = []
         for column, last in zip(batch.T, self.last, strict=True):
-            if last < _LOW_BITS:
+            if len(batch) * last < 2**53:
                 sums.append(self._added(codes, column))
                 continue
             high = np.floor(column / _LOW_BITS)

@@ -38,16 +38,19 @@ class Labels:
         if len(self.classes) > _FEW and (table := self._table()) is not None:
             low, codes = table
             # What lies outside, is missing or is no whole number is looked up in the last place.
-            known = (cells >= low) & (cells < low + len(codes) - 1) & (np.floor(cells) == cells)
-            at = np.where(known, cells, low + len(codes) - 1)
+            with np.errstate(invalid="ignore"):
+                at = cells.astype(np.int64)
+            known = at == cells
             at -= low
-            return codes[at.astype(np.intp)]
+            known &= at.view(np.uint64) < len(codes) - 1
+            at[~known] = len(codes) - 1
+            return codes[at]
         found = np.full(len(cells), none)
         for code, label in enumerate(self.classes):
             found[cells == label] = code
         return found
 
-    def _table(self) -> tuple[float, Floats] | None:
+    def _table(self) -> tuple[int, Floats] | None:
         """Return the least class and the codes of all whole numbers from there on.
 
         None where a class is no whole number, or they lie too far apart.
@@ -59,7 +62,7 @@ class Labels:
         codes = np.full(int(high - low) + 2, float(len(numbers)))
         for code, number in enumerate(numbers):
             codes[int(number - low)] = code
-        return low, codes
+        return int(low), codes
 
     def codes_of_text(self, cells: pa.BinaryArray) -> Floats:
         """Return the same for text, as bytes without spaces around it."""
