@@ -77,10 +77,11 @@ def _groups(raw: Any) -> Groups | None:
     """Read groups back; every level must be a text, a number or a truth value."""
     if raw is None:
         return None
-    levels = [level for each in raw.values() for level in each]
-    if not levels or not all(raw.values()) or not all(type(v) in _LEVELS for v in levels):
+    lists = list(raw.values())
+    known = all(type(level) in _LEVELS for levels in lists for level in levels)
+    if not lists or not known or not all(isinstance(v, list) and v for v in lists):
         raise SpecError("this release holds something other than levels where groups belong.")
-    return Groups(tuple(raw), tuple(map(tuple, raw.values())))
+    return Groups(tuple(raw), tuple(map(tuple, lists)))
 
 
 def fields(text: str) -> dict[str, Any]:

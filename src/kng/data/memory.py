@@ -180,7 +180,7 @@ def _plain_texts(cells: Any) -> pa.BinaryArray | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if getattr(cells, "dtype", None) != object:
+    if not isinstance(cells, np.ndarray) or cells.dtype.kind != "O":
         return None
     try:
         texts = pa.array(cells, pa.string(), from_pandas=True)

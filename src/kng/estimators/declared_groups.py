@@ -75,11 +75,13 @@ def _levels(name: str, levels: Any) -> tuple[Level, ...]:
 
 
 def _refuse_twice(name: str, levels: Sequence[Level]) -> None:
-    keys = [level if isinstance(level, str) else float(level) for level in levels]
-    twice = [level for level, key in zip(levels, keys, strict=True) if keys.count(key) > 1]
-    if twice:
-        raise SpecError(f"by: column {name!r} has the level {twice[0]!r} twice. Name it once.")
-    if "" in keys:
+    seen: set[str | float] = set()
+    for level in levels:
+        key = level if isinstance(level, str) else float(level)
+        if key in seen:
+            raise SpecError(f"by: column {name!r} has the level {level!r} twice. Name it once.")
+        seen.add(key)
+    if "" in seen:
         raise SpecError(f"by: a level of {name!r} is empty; records without a level are absent.")
 
 
