@@ -28,6 +28,13 @@ BASE = option(
     help="How likely answers are before the data are read: uniform, heavy-tailed, gaussian or "
     "student; or the receipt of an earlier release, as --out has written it, to start from.",
 )
+BY = option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN=LEVEL,LEVEL",
+    help="Declared groups, such as sex=F,M: an answer for each, together for epsilon. Given "
+    "several times: all combinations. How many records a group has stays private.",
+)
 CENTRE = option(
     "--centre",
     metavar="A,B,C",

@@ -9,6 +9,7 @@ import click
 
 from kng.cli.options import (
     BASE,
+    BY,
     EPSILON,
     MISSING,
     PROMISE,
@@ -42,6 +43,7 @@ _shared = with_options(
     ),
     MISSING,
     WHERE,
+    BY,
     option("--mechanism", metavar="NAME", help="auto, kng or exponential; mean: also k-norm."),
     BASE,
     *PROMISE,
