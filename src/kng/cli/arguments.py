@@ -23,6 +23,7 @@ Value = TypeVar("Value")
 # Handed on under the same name, and only if given: the defaults are the library's.
 _SAME_NAME = (
     *("mechanism", "norm", "sampler", "neighbours", "n_max", "records_per_person"),
+    *("person", "max_records"),
     *("coef_bound", "threshold", "smoothing", "noncrossing", "expectile"),
 )
 # Numbers in one word, as in A,B,C.

@@ -13,6 +13,7 @@ from kng.data.engine import Column, Engine, Kind
 from kng.data.grouped import GroupedTable
 from kng.data.labels import Labels
 from kng.data.memory import MemoryEngine, column_part, frame_names, is_named, layout
+from kng.data.people import PeopleEngine, Person
 from kng.data.present import ALL, Present
 from kng.data.recipe import Filtered, Labelled, Plain, Recipe
 from kng.data.registry import open_table
@@ -48,8 +49,8 @@ def open_source(data: Any, encoding: Encoding, present: Present = ALL) -> TableS
             )
         if present != ALL:
             raise SchemaError(
-                "where names columns, but the data have no column names. Give a data frame, a file "
-                "or a table."
+                f"{'where' if present.where else 'person'} names a column, but the data have no "
+                "column names. Give a data frame, a file or a table."
             )
         engine = MemoryEngine(layout(data, width))
         for column in engine.columns():
@@ -76,7 +77,7 @@ def open_groups(
     plain = Plain(positions_of(engine, names, len(encoding)))
     told = positions_of(engine, groups.columns, len(groups.columns), numbers=0)
     coding = Coding.of(groups, engine.columns(), told)
-    recipe = _filtered(engine, Coded(plain, coding), present)
+    engine, recipe = _counted(engine, Coded(plain, coding), present)
     return GroupedTable(engine, recipe, encoding, coding.size)
 
 
@@ -138,14 +139,21 @@ def open_response(
 
 def _counting(engine: Engine, recipe: Recipe, encoding: Encoding, present: Present) -> TableSource:
     """Return a source over the records that count."""
-    return TableSource(engine, _filtered(engine, recipe, present), encoding)
+    engine, recipe = _counted(engine, recipe, present)
+    return TableSource(engine, recipe, encoding)
 
 
-def _filtered(engine: Engine, recipe: Recipe, present: Present) -> Recipe:
-    """Return the recipe for the records that count."""
-    if present.where is None:
-        return recipe
-    return Filtered(recipe, Filter.of(present.where, engine.columns(), engine.called))
+def _counted(engine: Engine, recipe: Recipe, present: Present) -> tuple[Engine, Recipe]:
+    """Return an engine and a recipe for the records that count."""
+    columns, condition = engine.columns(), None
+    if present.where is not None:
+        condition = Filter.of(present.where, columns, engine.called)
+        recipe = Filtered(recipe, condition)
+    if present.person is None:
+        return engine, recipe
+    assert present.max_records is not None  # they are stated together
+    person = Person.of(present.person, present.max_records, columns, engine.called)
+    return PeopleEngine(engine, person, condition), recipe
 
 
 def _beside(X: Any, y: Any, width: int) -> tuple[MemoryEngine, tuple[int, ...]]:
