@@ -14,10 +14,10 @@ from kng.core.parts import Domain, Point
 from kng.core.problem import Problem
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
-from kng.data import Present, open_table
+from kng.data import Present, open_source, open_table
 from kng.domains import Box
 from kng.estimators.based import between, refuse_coefficients, said
-from kng.estimators.declared_groups import groups_of, open_present
+from kng.estimators.declared_groups import groups_of
 from kng.estimators.planned import planned
 from kng.estimators.request import details, named_norm, one_of, request_of, stated, way_of
 from kng.losses.distance import Distance
@@ -131,8 +131,8 @@ def geometric_median(
     units = _scale(scale, box)
     distance = Distance(tuple(units))
     records = distance.encode(box, granularity, missing)
-    present, groups = Present(where), groups_of(by)
-    source = open_present(data, records, present, groups)
+    present, groups = Present(where), None if by is None else groups_of(by)
+    source = open_source(data, records, present, groups)
     unit = ask.unit(source, groups)
     loss, lattice = distance.over(records), records.lattice
     place: Domain = Box.of(lattice) if way.base is None else between(lattice, way.base)
@@ -148,7 +148,7 @@ def geometric_median(
     facts = {
         "unit of distance": listed(show(v) for v in units),
         **details(records, unit),
-        **stated(present),
+        **stated(present, groups),
     }
     if base is not None:
         facts |= said(base)

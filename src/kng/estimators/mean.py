@@ -16,10 +16,10 @@ from kng.core.problem import Problem
 from kng.core.receipt_text import RECORD_BALL
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
-from kng.data import Present
+from kng.data import Present, open_source
 from kng.domains import Box, Whole
 from kng.estimators.based import between, refuse_coefficients, said
-from kng.estimators.declared_groups import groups_of, open_present
+from kng.estimators.declared_groups import groups_of
 from kng.estimators.planned import planned
 from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
 from kng.estimators.request import Way, details, named_norm, one_of, request_of, stated, way_of
@@ -141,8 +141,8 @@ def mean(
     names = ("auto", "k-norm", "kng", "exponential")
     way = way_of(mechanism, names, norm=norm, domain=domain, sampler=sampler, base=base)
     one_of("sampler", way.sampler, ("auto", "noise", "order", "branch-and-bound", "hit-and-run"))
-    present, groups = Present(where), groups_of(by)
-    source = open_present(data, records, present, groups)
+    present, groups = Present(where), None if by is None else groups_of(by)
+    source = open_source(data, records, present, groups)
     unit = ask.unit(source, groups)
     if way.name in ("kng", "exponential"):
         weigh = KNG() if way.name == "kng" else Exponential()
@@ -158,7 +158,10 @@ def mean(
     def finish(drawn: Sequence[Point]) -> Point:
         return _estimate(plan, drawn[0], held)
 
-    answers, facts = problem.answers, {**_ball(held), **details(records, unit), **stated(present)}
+    answers, facts = (
+        problem.answers,
+        {**_ball(held), **details(records, unit), **stated(present, groups)},
+    )
     if base is not None:
         facts = {**said(base), **facts}
     single = len(records) == 1 and groups is None
