@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kng.core.encoding import DROP
 from kng.core.errors import LedgerError, SpecError
 from kng.core.exact import whole
 from kng.core.release import Release
@@ -68,7 +69,7 @@ def read_statistic(options: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "bounds": read_bounds(options["bounds"], options["column"]),
         "granularity": read_setting("granularity", options["granularity"]),
-        "missing": read_setting("missing", options["missing"]),
+        "missing": read_setting("missing", options["missing"]) or DROP,
         "where": options["where"],
         "by": read_groups(options["by"]),
     }
@@ -114,7 +115,10 @@ def read_regression(options: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[s
         "bounds_X": {name: bounds[name] for name in covariates},
         "bounds_y": bounds.get(target),
         "fit_intercept": not options["no_intercept"],
+        "where": options["where"],
     }
+    if options["missing"]:
+        arguments["missing"] = read_setting("missing", options["missing"])
     return arguments, covariates
 
 

@@ -41,6 +41,19 @@ CENTRE = option(
     help="A public guess of the intercept, if there is one, and the coefficients. Estimates are "
     "drawn towards it.",
 )
+WHERE = option(
+    "--where",
+    metavar="CONDITION",
+    help="Only records for which it holds, such as \"age >= 40 and sex = 'F'\"; how many there "
+    "are stays private.",
+)
+MISSING = option(
+    "--missing",
+    multiple=True,
+    metavar="[COLUMN=]VALUE",
+    help="What a missing cell counts as: one that is empty or is not a number. Without it, or with "
+    "the word drop, records that lack a cell are left out; how many stays private.",
+)
 NEIGHBOURS = option(
     "--neighbours",
     metavar="NAME",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -34,6 +35,8 @@ from kng.samplers.registry import Plan
 _MEAN = Location(Squared())
 # Columns up to which noise is drawn from the hull of what one record does, where some are absent.
 _HULLS = 4
+# Ranges of records in between have facets that float64 can hold.
+_ORDINARY = Fraction(1, 10**60), 10**60
 
 
 def mean(
@@ -219,7 +222,9 @@ def _closest(loss: Location, unit: PrivacyUnit) -> Norm:
     a range and 1: the hull of both is smaller than the box around it.
     """
     absent = isinstance(unit.neighbours, ReplaceOne) and unit.presence == "optional"
-    if not absent or loss.dim > _HULLS:
+    sizes = [step * last for step, last in zip(loss.encoding.step, loss.encoding.last, strict=True)]
+    ordinary = _ORDINARY[0] < min(sizes) and max(sizes) < _ORDINARY[1]
+    if not absent or loss.dim > _HULLS or not ordinary:
         return _optimal(loss, unit)
     assert loss.sums is not None
     return Hull().at(changes(loss.sums.body(unit), unit))
