@@ -49,7 +49,6 @@ def rows(release: Release) -> list[tuple[str, str]]:
         ("guarantee", f"{release.guarantee.value}  ({_TIERS[release.guarantee]})"),
         ("method", f"{method} ({release.sampler} sampler)"),
         ("bounds", _bounds(release)),
-        *(() if release.groups is None else (("by", release.groups.described),)),
         *(_fact(release, *fact) for fact in release.details.items() if fact[0] != RECORD_BALL),
         *(("assumption", f"{a.meaning} ({a.value})") for a in release.assumptions),
         ("version", f"kng {release.version}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError
@@ -28,7 +28,21 @@ _REMEDIES = {
 }
 
 
-def open_source(data: Any, encoding: Encoding, present: Present = ALL) -> TableSource:
+@overload
+def open_source(
+    data: Any, encoding: Encoding, present: Present = ALL, groups: None = None
+) -> TableSource: ...
+
+
+@overload
+def open_source(
+    data: Any, encoding: Encoding, present: Present, groups: Groups | None
+) -> TableSource | GroupedTable: ...
+
+
+def open_source(
+    data: Any, encoding: Encoding, present: Present = ALL, groups: Groups | None = None
+) -> TableSource | GroupedTable:
     """Return a source over the columns that the encoding names, or over all of them.
 
     Parameters
@@ -38,7 +52,11 @@ def open_source(data: Any, encoding: Encoding, present: Present = ALL) -> TableS
         How a record becomes integers.
     present : Present
         Which records count.
+    groups : Groups, optional
+        Declared groups; the source then has the records of each.
     """
+    if groups is not None:
+        return _open_groups(data, encoding, present, groups)
     names, width = encoding.bounds.columns, len(encoding)
     engine = open_table(data)
     if engine is None:
@@ -59,9 +77,7 @@ def open_source(data: Any, encoding: Encoding, present: Present = ALL) -> TableS
     return _counting(engine, Plain(positions_of(engine, names, width)), encoding, present)
 
 
-def open_groups(
-    data: Any, encoding: Encoding, groups: Groups, present: Present = ALL
-) -> GroupedTable:
+def _open_groups(data: Any, encoding: Encoding, present: Present, groups: Groups) -> GroupedTable:
     """Return a source over the columns that the encoding names, in declared groups."""
     engine = open_table(data)
     if engine is None:

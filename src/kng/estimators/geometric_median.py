@@ -14,10 +14,10 @@ from kng.core.parts import Domain, Point
 from kng.core.problem import Problem
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
-from kng.data import open_table
+from kng.data import open_source, open_table
 from kng.domains import Box
 from kng.estimators.based import between, refuse_coefficients, said
-from kng.estimators.declared_groups import groups_of, open_present
+from kng.estimators.declared_groups import groups_of
 from kng.estimators.planned import planned
 from kng.estimators.request import (
     details,
@@ -145,8 +145,8 @@ def geometric_median(
     units = _scale(scale, box)
     distance = Distance(tuple(units))
     records = distance.encode(box, granularity, missing)
-    groups = groups_of(by)
-    source = open_present(data, records, ask.present, groups)
+    groups = None if by is None else groups_of(by)
+    source = open_source(data, records, ask.present, groups)
     unit = ask.unit(source, groups)
     loss, lattice = distance.over(records), records.lattice
     place: Domain = Box.of(lattice) if way.base is None else between(lattice, way.base)
@@ -162,7 +162,7 @@ def geometric_median(
     facts = {
         "unit of distance": listed(show(v) for v in units),
         **details(records, unit),
-        **stated(ask.present),
+        **stated(ask.present, groups),
     }
     if base is not None:
         facts |= said(base)

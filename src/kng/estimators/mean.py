@@ -17,9 +17,10 @@ from kng.core.problem import Problem
 from kng.core.receipt_text import RECORD_BALL
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
+from kng.data import open_source
 from kng.domains import Box, Whole
 from kng.estimators.based import between, refuse_coefficients, said
-from kng.estimators.declared_groups import groups_of, open_present
+from kng.estimators.declared_groups import groups_of
 from kng.estimators.planned import planned
 from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
 from kng.estimators.request import (
@@ -158,8 +159,8 @@ def mean(
     names = ("auto", "k-norm", "kng", "exponential")
     way = way_of(mechanism, names, norm=norm, domain=domain, sampler=sampler, base=base)
     one_of("sampler", way.sampler, ("auto", "noise", "order", "branch-and-bound", "hit-and-run"))
-    groups = groups_of(by)
-    source = open_present(data, records, ask.present, groups)
+    groups = None if by is None else groups_of(by)
+    source = open_source(data, records, ask.present, groups)
     unit = ask.unit(source, groups)
     if way.name in ("kng", "exponential"):
         weigh = KNG() if way.name == "kng" else Exponential()
@@ -177,7 +178,7 @@ def mean(
 
     answers, facts = (
         problem.answers,
-        {**_ball(held), **details(records, unit), **stated(ask.present)},
+        {**_ball(held), **details(records, unit), **stated(ask.present, groups)},
     )
     if base is not None:
         facts = {**said(base), **facts}

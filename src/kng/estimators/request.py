@@ -300,9 +300,9 @@ def _same(value: Any, usual: str | None) -> bool:
     return value is usual or (isinstance(value, str) and value == usual)
 
 
-def stated(present: Present) -> dict[str, str]:
-    """Return what a receipt says of which records count."""
-    facts = {}
+def stated(present: Present, groups: Groups | None = None) -> dict[str, str]:
+    """Return what a receipt says of which records count, and of their groups."""
+    facts = {} if groups is None else {"by": groups.described}
     if present.where is not None:
         facts["where"] = f"{present.where} (other records are absent)"
     if present.person is not None:
