@@ -107,6 +107,31 @@ def read_classes(text: str | None, bounds: Ends | None) -> tuple[float, ...] | t
         return labels
 
 
+def read_bins(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a histogram takes: edges or levels, the bin of others, and what is missing."""
+    arguments: dict[str, Any] = {"other": options["other"], "missing": options["missing"]}
+    for name in ("edges", "levels"):
+        if options[name] is None:
+            continue
+        column, listed = _split(options[name])
+        if column is not None and options["column"] is not None:
+            raise SpecError(f"--column goes with --{name} A,B,C, but these name their own column.")
+        cells: Any = _cells(listed)
+        if name == "levels":
+            cells = _numbers_or_texts(cells)
+        column = column or options["column"]
+        arguments[name] = cells if column is None else {column: cells}
+    return arguments
+
+
+def _numbers_or_texts(cells: list[str]) -> list[Any]:
+    """Return numbers if all of them are, whole ones as they are written; text otherwise."""
+    try:
+        return [int(cell) if cell.lstrip("+-").isdecimal() else float(cell) for cell in cells]
+    except ValueError:
+        return list(cells)
+
+
 def read_base(text: str) -> str | Release:
     """Read --base: the name of a base measure, or the receipt of an earlier release."""
     if text in _BASES:

@@ -30,6 +30,11 @@ _TIERS = {
 }
 # The fact that names the ball that records were pulled into; shown as their bounds.
 RECORD_BALL = "record ball"
+# The fact that names the bins of a histogram; they stand beside their counts.
+BINS = "bins"
+# Statistics of which a record is part or not: its bounds say nothing.
+_BESIDE = (RECORD_BALL, BINS)
+_COUNTED = ("count", "proportion", "histogram")
 
 
 def rows(release: Release) -> list[tuple[str, str]]:
@@ -46,8 +51,8 @@ def rows(release: Release) -> list[tuple[str, str]]:
         ("epsilon", f"{show(release.event.epsilon)}  ({unit} {change})"),
         ("guarantee", f"{release.guarantee.value}  ({_TIERS[release.guarantee]})"),
         ("method", f"{method} ({release.sampler} sampler)"),
-        ("bounds", _bounds(release)),
-        *(_fact(release, *fact) for fact in release.details.items() if fact[0] != RECORD_BALL),
+        *([] if release.statistic in _COUNTED else [("bounds", _bounds(release))]),
+        *(_fact(release, *fact) for fact in release.details.items() if fact[0] not in _BESIDE),
         *(("assumption", f"{a.meaning} ({a.value})") for a in release.assumptions),
         ("version", f"kng {release.version}"),
     ]
@@ -61,7 +66,7 @@ def _fact(release: Release, label: str, fact: Fact) -> tuple[str, str]:
 
 def labels(release: Release) -> Sequence[str] | None:
     """Return what the numbers of a value are called; None for one number, or without names."""
-    kinds = ("quantiles", "coefficients", "coordinates")
+    kinds = ("quantiles", "coefficients", "coordinates", BINS)
     names = next((release.details[kind] for kind in kinds if release.details.get(kind)), None)
     found: Sequence[str] | None = release.bounds.columns
     if names:

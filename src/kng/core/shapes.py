@@ -56,13 +56,7 @@ class ExchangeShape:
 
 
 Shape = (
-    BoxShape
-    | SumShape
-    | RoundShape
-    | InterceptShape
-    | FacetShape
-    | VariationShape
-    | ExchangeShape
+    BoxShape | SumShape | RoundShape | InterceptShape | FacetShape | VariationShape | ExchangeShape
 )
 
 

@@ -37,7 +37,9 @@ class Exchange:
     def value(self, vector: Sequence[Fraction]) -> Fraction:
         """Return the norm of a vector."""
         zero = Fraction(0)
-        return max(sum((v for v in vector if v > 0), zero), -sum((v for v in vector if v < 0), zero))
+        return max(
+            sum((v for v in vector if v > 0), zero), -sum((v for v in vector if v < 0), zero)
+        )
 
     def bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Return bounds on the norm between two corners, for rows of corners.
