@@ -116,13 +116,7 @@ def _instead(item: Any) -> Fraction | None:
     """Read what a missing cell counts as; None if its record is absent."""
     if isinstance(item, str) and item == DROP:
         return None
-    try:
-        return exact(item, "missing")
-    except SpecError:
-        raise SpecError(
-            f"missing must be 'drop', which leaves out records with a missing cell, or a number to "
-            f"take instead; got {item!r}."
-        ) from None
+    return exact(item, "missing")
 
 
 def each_column(value: Any, name: str, bounds: Bounds) -> list[Any]:
