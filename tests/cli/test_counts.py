@@ -27,7 +27,9 @@ def value(done):
 
 def test_count(run, survey):
     path, cells = survey
-    assert value(run("count", path, "--where", "age >= 40", *SURE)) == sum(a >= 40 for a, *_ in cells)
+    assert value(run("count", path, "--where", "age >= 40", *SURE)) == sum(
+        a >= 40 for a, *_ in cells
+    )
     assert value(run("count", path, "--neighbours", "add-remove", *SURE)) == 300
 
 

@@ -16,6 +16,7 @@ import random
 import sys
 import warnings
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 import flint
@@ -65,6 +66,11 @@ ASKED: dict[str, Callable[..., kng.Release]] = {
     "median by exponential": lambda data, **o: kng.median(data, mechanism="exponential", **o),
     "quantile": lambda data, **o: kng.quantile(data, 0.9, **o),
     "quantiles": lambda data, **o: kng.quantile(data, [0.9, 0.1, 0.5], **o),
+    "sum": kng.sum,
+    "variance": kng.variance,
+    "edges": lambda data, bounds, **o: kng.histogram(data, edges=[*bounds, 11], **o),
+    "levels": lambda data, bounds, **o: kng.histogram(data, levels=["text", *"ab"], **o),
+    "proportion": lambda data, bounds, **o: kng.proportion(data, **o),
 }
 
 
@@ -104,7 +110,9 @@ def receipt(release: kng.Release) -> dict[str, Any]:
         "size": size,
         "text": repr(release).replace(drawn, "").splitlines()[1:],
         "first label": repr(release).splitlines()[0].removesuffix(shown),
-        "html": release._repr_html_().replace(f"<b>{shown}</b>", "<b></b>").replace(drawn, ""),
+        "html": release._repr_html_()
+        .replace(f"<b>{escape(shown)}</b>", "<b></b>")
+        .replace(drawn, ""),
         "attributes": sorted(name for name in dir(release) if not name.startswith("__")),
         "epsilon": release.epsilon,
         "guarantee": release.guarantee,

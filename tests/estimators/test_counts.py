@@ -138,7 +138,10 @@ def test_the_edges_of_bins():
 
 
 def test_levels_are_texts_or_numbers():
-    assert list(kng.histogram([" F", "M", "f", "", None], levels=["M", "F"], **LARGE).value) == [1, 1]
+    assert list(kng.histogram([" F", "M", "f", "", None], levels=["M", "F"], **LARGE).value) == [
+        1,
+        1,
+    ]
     assert list(kng.histogram([2, 1.0, 3, 2], levels=[2, 1], **LARGE).value) == [2, 1]
     assert list(kng.histogram([True, False, True], levels=[True, False], **LARGE).value) == [2, 1]
     gaps = kng.histogram(["F", "", None], levels=["M", "F"], missing="M", **LARGE)
@@ -204,7 +207,10 @@ BAD: dict[str, tuple[Any, str]] = {
     "mixed levels": (lambda **o: kng.histogram([1], levels=[1, "a"], **o), "all be text"),
     "one text": (lambda **o: kng.histogram([1], levels="FM", **o), "must be a list"),
     "empty text": (lambda **o: kng.histogram(["a"], levels=["a", " "], **o), "empty text"),
-    "two columns": (lambda **o: kng.histogram(TABLE, levels={"a": [1], "b": [1]}, **o), "one column"),
+    "two columns": (
+        lambda **o: kng.histogram(TABLE, levels={"a": [1], "b": [1]}, **o),
+        "one column",
+    ),
     "unsorted edges": (lambda **o: kng.histogram([1], edges=[0, 5, 3], **o), "grow"),
     "edge twice": (lambda **o: kng.histogram([1], edges=[0, 5, 5, 9], **o), "grow"),
     "one edge": (lambda **o: kng.histogram([1], edges=[0], **o), "two or more"),

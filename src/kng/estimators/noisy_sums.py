@@ -13,7 +13,7 @@ from kng.core.errors import SpecError
 from kng.core.lattice import Lattice
 from kng.core.parts import Norm, Point
 from kng.core.plan import NoisePlan
-from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.records import Source
 from kng.core.release import Fact, Release
@@ -80,7 +80,7 @@ def one_column(bounds: Bounds, statistic: str) -> Bounds:
 def most_records(unit: PrivacyUnit) -> int:
     """Return how many records there can be, from public facts."""
     neighbours = unit.neighbours
-    return neighbours.n_max if isinstance(neighbours, AddRemove) else neighbours.n
+    return neighbours.n if isinstance(neighbours, ReplaceOne) else neighbours.n_max
 
 
 def count_norm(unit: PrivacyUnit) -> Norm:

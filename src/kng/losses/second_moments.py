@@ -8,7 +8,7 @@ from fractions import Fraction
 from kng.core.bodies import Body, Cuboid, Reaching, Spread, Vector
 from kng.core.encoding import Encoding
 from kng.core.parts import Point
-from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.records import Source
 from kng.losses.kernels.moments import Moments
@@ -109,7 +109,7 @@ class SecondMoments:
         if not counted(unit):
             assert isinstance(neighbours, ReplaceOne)
             return neighbours.n
-        most = neighbours.n_max if isinstance(neighbours, AddRemove) else neighbours.n
+        most = neighbours.n if isinstance(neighbours, ReplaceOne) else neighbours.n_max
         return max(min(total[2], most), self.ddof + 1)
 
     @property

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from kng.core.bodies import Body
 from kng.core.parts import Point
-from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.records import Source
 from kng.losses.location_sum import counted
@@ -55,6 +55,6 @@ class Share:
             n = unit.neighbours.n
         else:
             neighbours = unit.neighbours
-            most = neighbours.n_max if isinstance(neighbours, AddRemove) else neighbours.n
+            most = neighbours.n if isinstance(neighbours, ReplaceOne) else neighbours.n_max
             n = min(max(sum(total), 1), most)
         return (Fraction(min(max(yes, 0), n), n),)

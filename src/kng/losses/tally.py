@@ -10,7 +10,7 @@ import numpy as np
 
 from kng.core.bodies import Body, Gauged, Piece
 from kng.core.parts import Point
-from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.records import Integers, Source
 from kng.core.shapes import ExchangeShape, SumShape
@@ -62,7 +62,7 @@ class Tally:
     def minimiser(self, total: Point, problem: Problem) -> tuple[Fraction, ...]:
         """Return counts that can be: none below 0 or above the public number of records."""
         neighbours = problem.unit.neighbours
-        most = neighbours.n_max if isinstance(neighbours, AddRemove) else neighbours.n
+        most = neighbours.n if isinstance(neighbours, ReplaceOne) else neighbours.n_max
         rest = () if counted(problem.unit) else (most - sum(total),)
         return tuple(Fraction(min(max(count, 0), most)) for count in (*total, *rest))
 
