@@ -32,6 +32,7 @@ ALL = [(x, "yes") for x in NUMBERS]
 Ask = Callable[..., kng.Release]
 COUNTS: dict[str, Ask] = {
     "count": lambda d, **o: kng.count(d, **{"where": "x >= 1", **o}),
+    "all": lambda d, **o: kng.count(d, **o),
     "proportion": lambda d, **o: kng.proportion(d, of="x >= 1", **o),
     "levels": lambda d, **o: kng.histogram(d, levels={"x": [0, 1, 2]}, **o),
     "edges": lambda d, **o: kng.histogram(d, edges={"x": [0, 1, 3]}, **o),
@@ -41,6 +42,10 @@ COUNTS: dict[str, Ask] = {
     "sum above": lambda d, **o: kng.sum(d, bounds={"x": ("1/2", 2)}, granularity="1/4", **o),
     "variance": lambda d, **o: kng.variance(d, bounds={"x": (-1, 3)}, granularity=1, **o),
 }
+
+
+# Under replace-one the number of all records is public.
+NAMES = [name for name in COUNTS if name != "all"]
 
 
 class Caught(Exception):
@@ -53,6 +58,7 @@ def planned(ask: Ask, dataset: Any, relation: str, where: str | None, **options:
     def stop(stages: Any, *_: Any) -> None:
         raise Caught(stages[0])
 
+    groups = options.pop("groups", 0)
     table = pd.DataFrame(list(dataset), columns=["x", "kept"])
     table["x"] = table["x"].astype(float if options.pop("floats", False) else int)
     given = {} if where is None else {"where": where}
@@ -62,6 +68,9 @@ def planned(ask: Ask, dataset: Any, relation: str, where: str | None, **options:
     except Caught as caught:
         (stage,) = caught.args
         (plan,) = stage.plans
+        if groups:
+            each = [stage.of_group(at).source for at in range(groups)]
+            return plan, [plan.read(source, [plan])[0].total for source in each]
         return plan, plan.read(stage.source, [plan])[0].total
     finally:
         noisy_sums.release = before
@@ -103,7 +112,7 @@ def read(
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_loss_of_every_neighbouring_pair_is_epsilon_at_most_and_attained(name, relation):
     """Whole numbers cannot be missing: only the bins or the condition make records absent."""
     found = read(name, relation, ALL, None)
@@ -114,14 +123,14 @@ def test_the_loss_of_every_neighbouring_pair_is_epsilon_at_most_and_attained(nam
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("name", [name for name in COUNTS if name != "count"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "count"])
 def test_absent_records_are_paid_for(name, relation):
     found = read(name, relation, HELD, "kept = 'yes'")
     assert worst(found, relation) == 1
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("name", NAMES)
 def test_missing_cells_are_paid_for(name, relation):
     """Floats can be missing, so a record may be absent in every statistic."""
     found = read(name, relation, [*ALL, (float("nan"), "yes")], None, floats=True)
@@ -134,11 +143,32 @@ def test_persons_pay_for_each_record():
     assert worst(found, "replace-one") == Fraction(1, 3)
 
 
-def test_all_records_are_counted_under_add_remove():
+GROUPS = [(x, kept) for x in (-1, 1, 3) for kept in ("yes", "no", "none")]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", NAMES)
+def test_records_that_change_their_group_are_paid_for(name, relation):
+    """Losses of all groups add up; a record may move from one to another, or into none."""
+    by = {"kept": ["yes", "no"]}
+    ask = COUNTS["all"] if name == "count" else COUNTS[name]
     found = {
-        d: planned(lambda t, **o: kng.count(t, **o), d, "add-remove", None)
-        for d in datasets(ALL, "add-remove")
+        d: planned(ask, d, relation, None, by=by, groups=2) for d in datasets(GROUPS, relation)
     }
+    losses = []
+    for a, b in pairs(list(found), relation):
+        (plan, ones), (_, others) = found[a], found[b]
+        changes = [
+            [h * (x - y) for h, x, y in zip(plan.steps, one, other, strict=True)]
+            for one, other in zip(ones, others, strict=True)
+        ]
+        norm = plan.problem.norm
+        losses.append(sum((plan.rate * norm.value(change) for change in changes), Fraction(0)))
+    assert max(losses) == 1
+
+
+def test_all_records_are_counted_under_add_remove():
+    found = {d: planned(COUNTS["all"], d, "add-remove", None) for d in datasets(ALL, "add-remove")}
     assert {len(d): total for d, (_, total) in found.items()} == {1: (1,), 2: (2,)}
     assert worst(found, "add-remove") == 1
 

@@ -56,6 +56,15 @@ def test_histogram(run, survey):
     assert "30: " in shown
 
 
+def test_groups(run, survey):
+    path, cells = survey
+    found = value(run("count", path, "--by", "sex=F,M", *SURE))
+    assert np.ravel(found).tolist() == [sum(s == level for _, s, _ in cells) for level in "FM"]
+    words = ("--bounds", "paid=0:8", "--granularity", "0.5", "--by", "sex=F")
+    women = sum(float(paid) for _, sex, paid in cells if sex == "F")
+    assert np.ravel(value(run("sum", path, *words, *SURE))).tolist() == [women]
+
+
 def test_sum_and_variance(run, survey):
     path, cells = survey
     paid = np.array([float(paid) for *_, paid in cells])

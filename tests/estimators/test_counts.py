@@ -78,6 +78,26 @@ def test_a_condition_leaves_records_out(name):
     assert found.details["where"].startswith("age >= 40")
 
 
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("name", STATISTICS)
+def test_groups_are_answered_together(name, neighbours):
+    """A row for each, empty ones included; from the records of that group alone."""
+    nobody = STATISTICS[name](TABLE, by={"age": [1000, 1001]}, neighbours=neighbours, epsilon=1)
+    assert len(nobody.to_frame()) == 2
+    plain = STATISTICS[name](TABLE, by={"paid": [True]}, neighbours=neighbours, **LARGE)
+    paid = truth(name, TABLE[TABLE["paid"]])
+    assert np.allclose(np.ravel(plain.value), np.ravel(paid), rtol=1e-3)
+    assert plain.to_frame()["paid"].tolist() == [True]
+
+
+def test_groups_are_counted_without_a_condition():
+    found = kng.count(TABLE, by={"sex": ["F", "M"]}, **LARGE)
+    assert found["F"] == (TABLE["sex"] == "F").sum()
+    bins = kng.histogram(TABLE, edges={"age": [0, 40, 90]}, by={"sex": ["F", "M"]}, **LARGE)
+    women = TABLE["age"][TABLE["sex"] == "F"]
+    assert bins.to_frame()["[0, 40)"].tolist()[0] == (women < 40).sum()
+
+
 def test_no_record_at_all_is_answered():
     for ask in STATISTICS.values():
         assert np.isfinite(ask(TABLE, where="age > 1000", epsilon=1).value).all()
@@ -232,6 +252,10 @@ BAD: dict[str, tuple[Any, str]] = {
     "text sum": (lambda **o: kng.sum(np.array(["a"]), bounds=(0, 1), **o), "number is needed"),
     "two sums": (lambda **o: kng.sum(np.ones((2, 2)), bounds=([0, 0], [1, 1]), **o), "one column"),
     "no bounds": (lambda **o: kng.sum([1], **o), "bounds are missing"),
+    "nameless groups": (
+        lambda **o: kng.histogram([1], levels=[1], by={"sex": ["F"]}, **o),
+        "^by names columns",
+    ),
     "public count": (lambda **o: kng.count(TABLE, **o), "public"),
     "nameless condition": (lambda **o: kng.count([1, 2], where="x > 1", **o), "no column names"),
     "unread of": (lambda **o: kng.proportion(TABLE, of="sex >", **o), "^of="),

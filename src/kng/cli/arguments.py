@@ -147,20 +147,10 @@ def read_bins(options: Mapping[str, Any]) -> dict[str, Any]:
         column, listed = _split(options[name])
         if column is not None and options["column"] is not None:
             raise SpecError(f"--column goes with --{name} A,B,C, but these name their own column.")
-        cells: Any = _cells(listed)
-        if name == "levels":
-            cells = _numbers_or_texts(cells)
+        cells = _levels(listed) if name == "levels" else _cells(listed)
         column = column or options["column"]
         arguments[name] = cells if column is None else {column: cells}
     return arguments
-
-
-def _numbers_or_texts(cells: list[str]) -> list[Any]:
-    """Return numbers if all of them are, whole ones as they are written; text otherwise."""
-    try:
-        return [int(cell) if cell.lstrip("+-").isdecimal() else float(cell) for cell in cells]
-    except ValueError:
-        return list(cells)
 
 
 def read_base(text: str) -> str | Release:

@@ -6,17 +6,11 @@ from typing import Any
 
 import click
 
-from kng.cli.options import EPSILON, PROMISE, option, with_options
+from kng.cli.options import BY, EPSILON, MISSING, PROMISE, WHERE, option, with_options
 from kng.cli.tables import DATA, READING
 from kng.cli.verbosity import VERBOSITY
 
-_WHERE = option(
-    "--where",
-    metavar="CONDITION",
-    help="Only records for which it holds, such as \"age >= 40 and sex = 'F'\"; how many there "
-    "are stays private.",
-)
-_shared = with_options(DATA, EPSILON, _WHERE, *PROMISE, READING, VERBOSITY)
+_shared = with_options(DATA, EPSILON, WHERE, BY, *PROMISE, READING, VERBOSITY)
 _numbers = with_options(
     DATA,
     EPSILON,
@@ -34,14 +28,9 @@ _numbers = with_options(
         metavar="[COLUMN=]STEP",
         help="Public step of the data: 1 for whole years, 0.01 for cents.",
     ),
-    option(
-        "--missing",
-        multiple=True,
-        metavar="[COLUMN=]VALUE",
-        help="drop: leave out records with an empty or unreadable cell (default); or a number to "
-        "take instead.",
-    ),
-    _WHERE,
+    MISSING,
+    WHERE,
+    BY,
     *PROMISE,
     READING,
     VERBOSITY,
@@ -55,7 +44,7 @@ def count(**options: Any) -> None:
 
     Under --neighbours replace-one the number of all records is public, so a condition is needed.
     """
-    _release("count", options, {"where": options["where"]})
+    _release("count", options, _records(options))
 
 
 @click.command(epilog="\b\nkng proportion survey.csv --of \"smoker = 'yes'\" --epsilon 0.5")
@@ -72,7 +61,7 @@ def proportion(**options: Any) -> None:
 
     if options["of"] is None:
         raise SpecError("of is missing; say what the share is of, as in --of \"smoker = 'yes'\".")
-    _release("proportion", options, {"where": options["where"], "of": options["of"]})
+    _release("proportion", options, {**_records(options), "of": options["of"]})
 
 
 @click.command(
@@ -106,7 +95,7 @@ def histogram(**options: Any) -> None:
     """
     from kng.cli.arguments import read_bins
 
-    _release("histogram", options, {"where": options["where"], **read_bins(options)})
+    _release("histogram", options, {**_records(options), **read_bins(options)})
 
 
 @click.command(
@@ -129,6 +118,13 @@ def variance(**options: Any) -> None:
 
     ddof = {} if options["ddof"] is None else {"ddof": options["ddof"]}
     _release("variance", options, {**read_statistic(options), **ddof})
+
+
+def _records(options: dict[str, Any]) -> dict[str, Any]:
+    """Read which records count, and in which groups."""
+    from kng.cli.arguments import read_groups
+
+    return {"where": options["where"], "by": read_groups(options["by"])}
 
 
 def _release(statistic: str, options: dict[str, Any], asked: dict[str, Any]) -> None:

@@ -11,7 +11,8 @@ from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.release import Release
 from kng.data import Present
-from kng.data.coded import codes, open_there
+from kng.data.counting import codes, open_there
+from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import (
     count_lattice,
     count_norm,
@@ -28,6 +29,7 @@ def count(
     *,
     epsilon: Any = None,
     where: Any = None,
+    by: Any = None,
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
@@ -46,6 +48,9 @@ def count(
         A condition on columns of a table, such as "age >= 40 and sex = 'F'". Under
         neighbours="replace-one" the number of all records is public, so a condition is needed.
         docs/conditions.md.
+    by : {column: levels}, optional
+        Declared groups, such as {"sex": ["F", "M"]}: one answer for each, together for epsilon.
+        docs/groups.md.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
@@ -78,18 +83,19 @@ def count(
         ledger=ledger,
         random_state=random_state,
     )
-    if where is None and ask.neighbours == ReplaceOne.name:
+    groups = groups_of(by)
+    if where is None and groups is None and ask.neighbours == ReplaceOne.name:
         raise SpecError(
             "Under neighbours='replace-one' the number of records is public, so counting them "
             "costs no epsilon: take it from the data. To count some of them give where='age >= "
             "40'; to keep the number of all private use neighbours='add-remove'."
         )
     records, present = codes(1), Present(where)
-    source = open_there(data, records, present)
-    unit = ask.unit(source)
+    source = open_there(data, records, present, groups)
+    unit = ask.unit(source, groups)
     facts = {**records_stated(unit), **stated(present)}
     plan = plan_for(records, unit, ask.epsilon)
-    return released("count", plan, source, records.bounds, facts=facts, ask=ask)
+    return released("count", plan, source, records.bounds, facts=facts, ask=ask, groups=groups)
 
 
 def plan_for(records: Encoding, unit: PrivacyUnit, epsilon: Fraction) -> NoisePlan:

@@ -10,8 +10,9 @@ from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.release import Fact, Release
 from kng.data import Present
-from kng.data.coded import codes, open_binned
+from kng.data.counting import codes, open_binned
 from kng.estimators.declared_bins import bins_of
+from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import (
     bins_stated,
     count_lattice,
@@ -35,6 +36,7 @@ def histogram(
     epsilon: Any = None,
     missing: Any = "drop",
     where: Any = None,
+    by: Any = None,
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
@@ -62,6 +64,9 @@ def histogram(
         What becomes of a record with a missing cell. "drop" leaves it out.
     where : str, optional
         A condition on columns of a table; other records are left out. docs/conditions.md.
+    by : {column: levels}, optional
+        Declared groups, such as {"sex": ["F", "M"]}: one answer for each, together for epsilon.
+        docs/groups.md.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private. Noise is about
         half as large under add-remove.
@@ -95,14 +100,17 @@ def histogram(
         ledger=ledger,
         random_state=random_state,
     )
-    bins, present = bins_of(edges, levels, other, missing), Present(where)
+    bins = bins_of(edges, levels, other, missing)
+    present, groups = Present(where), groups_of(by)
     records = codes(len(bins.names), bins.column)
-    source = open_binned(column, bins.rule, records, present, instead=bins.instead, remedy=_REMEDY)
-    unit = ask.unit(source)
+    source = open_binned(
+        column, (bins.rule, bins.instead), records, present, groups, remedy=_REMEDY
+    )
+    unit = ask.unit(source, groups)
     facts: dict[str, Fact] = {"bins": bins.names, **bins_stated(unit), **records_stated(unit)}
     facts |= stated(present)
     plan = plan_for(len(bins.names), records, unit, ask.epsilon)
-    return released("histogram", plan, source, records.bounds, facts=facts, ask=ask)
+    return released("histogram", plan, source, records.bounds, facts=facts, ask=ask, groups=groups)
 
 
 def plan_for(bins: int, records: Encoding, unit: PrivacyUnit, epsilon: Fraction) -> NoisePlan:

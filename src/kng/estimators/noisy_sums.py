@@ -10,12 +10,14 @@ from kng.bases import Uniform
 from kng.core.bounds import Bounds
 from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
+from kng.core.groups import Groups
 from kng.core.lattice import Lattice
 from kng.core.parts import Norm, Point
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
-from kng.core.records import Source
+from kng.core.receipt_names import BINS
+from kng.core.records import GroupedSource, Source
 from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
 from kng.domains import Whole
@@ -51,19 +53,20 @@ def estimate(plan: NoisePlan, drawn: Point) -> Point:
 def released(
     statistic: str,
     plan: NoisePlan,
-    source: Source,
+    source: Source | GroupedSource,
     box: Bounds,
     *,
     facts: Mapping[str, Fact],
     ask: Request,
+    groups: Groups | None,
 ) -> Release:
     """Charge, read, draw, and return one answer."""
 
     def finish(drawn: Sequence[Point]) -> Point:
         return estimate(plan, drawn[0])
 
-    answers, scalar = plan.problem.answers, "bins" not in facts
-    answer = Answer(statistic, answers, scalar, box, facts, finish)
+    answers, scalar = plan.problem.answers, BINS not in facts and groups is None
+    answer = Answer(statistic, answers, scalar, box, facts, finish, groups=groups)
     return release([Stage([plan], source)], answer, ask.ledger, ask.bits)
 
 

@@ -13,7 +13,8 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.release import Release
 from kng.data import Present
 from kng.data.bins import Levels
-from kng.data.coded import codes, open_binned, open_judged
+from kng.data.counting import codes, open_binned, open_judged
+from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import count_norm, most_records, noisy_plan, released
 from kng.estimators.request import records_stated, request_of, stated
 from kng.losses.location_sum import counted
@@ -33,6 +34,7 @@ def proportion(
     epsilon: Any = None,
     missing: Any = "drop",
     where: Any = None,
+    by: Any = None,
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
@@ -56,6 +58,9 @@ def proportion(
         what is missing.
     where : str, optional
         A condition on columns of a table: only records for which it holds are looked at.
+    by : {column: levels}, optional
+        Declared groups, such as {"sex": ["F", "M"]}: one answer for each, together for epsilon.
+        docs/groups.md.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
@@ -88,20 +93,21 @@ def proportion(
         ledger=ledger,
         random_state=random_state,
     )
-    records, present, instead = codes(2), Present(where), _instead(missing)
+    records, present, groups = codes(2), Present(where), groups_of(by)
+    instead = _instead(missing)
     if of is None:
-        source = open_binned(column, _TRUTH, records, present, instead=instead, remedy=_REMEDY)
+        source = open_binned(column, (_TRUTH, instead), records, present, groups, remedy=_REMEDY)
     elif instead is not None:
         raise SpecError(
             "missing must be 'drop' beside of. Say in the condition what is missing, as in "
             "of=\"smoker = 'yes' or smoker is missing\"."
         )
     else:
-        source = open_judged(column, of, records, present)
-    unit = ask.unit(source)
+        source = open_judged(column, of, records, present, groups)
+    unit = ask.unit(source, groups)
     facts = {**({} if of is None else {"of": of}), **records_stated(unit), **stated(present)}
     plan = plan_for(records, unit, ask.epsilon)
-    return released("proportion", plan, source, records.bounds, facts=facts, ask=ask)
+    return released("proportion", plan, source, records.bounds, facts=facts, ask=ask, groups=groups)
 
 
 def plan_for(records: Encoding, unit: PrivacyUnit, epsilon: Fraction) -> NoisePlan:

@@ -11,7 +11,8 @@ from kng.core.lattice import Lattice
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.release import Release
-from kng.data import Present, open_source
+from kng.data import Present
+from kng.estimators.declared_groups import groups_of, open_present
 from kng.estimators.noisy_sums import most_records, noisy_plan, one_column, released
 from kng.estimators.request import details, request_of, stated
 from kng.losses.column_total import ColumnTotal
@@ -29,6 +30,7 @@ def sum(
     granularity: Any = None,
     missing: Any = "drop",
     where: Any = None,
+    by: Any = None,
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
@@ -51,6 +53,9 @@ def sum(
         What becomes of a record with a missing cell. "drop" leaves it out: it adds nothing.
     where : str, optional
         A condition on columns of a table; other records are left out. docs/conditions.md.
+    by : {column: levels}, optional
+        Declared groups, such as {"sex": ["F", "M"]}: one answer for each, together for epsilon.
+        docs/groups.md.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
@@ -84,14 +89,14 @@ def sum(
     )
     box = one_column(bounds_of(bounds), "sum")
     records = encoding_of(box, granularity=granularity, missing=missing, bits=_BITS)
-    present = Present(where)
-    source = open_source(column, records, present)
-    unit = ask.unit(source)
+    present, groups = Present(where), groups_of(by)
+    source = open_present(column, records, present, groups)
+    unit = ask.unit(source, groups)
     plan = plan_for(records, unit, ask.epsilon)
     # What is loaded may depend on a number that is public, never on the records that came.
     source.prepare_sums(unit.neighbours.stated or 0)
     facts = {**details(records, unit), **stated(present)}
-    return released("sum", plan, source, box, facts=facts, ask=ask)
+    return released("sum", plan, source, box, facts=facts, ask=ask, groups=groups)
 
 
 def plan_for(records: Encoding, unit: PrivacyUnit, epsilon: Fraction) -> NoisePlan:

@@ -14,7 +14,8 @@ from kng.core.lattice import Lattice
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.release import Release
-from kng.data import Present, open_source
+from kng.data import Present
+from kng.estimators.declared_groups import groups_of, open_present
 from kng.estimators.noisy_sums import noisy_plan, one_column, released
 from kng.estimators.request import details, request_of, stated
 from kng.losses.second_moments import SecondMoments
@@ -33,6 +34,7 @@ def variance(
     granularity: Any = None,
     missing: Any = "drop",
     where: Any = None,
+    by: Any = None,
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
@@ -63,6 +65,9 @@ def variance(
         out stays private.
     where : str, optional
         A condition on columns of a table; other records are left out. docs/conditions.md.
+    by : {column: levels}, optional
+        Declared groups, such as {"sex": ["F", "M"]}: one answer for each, together for epsilon.
+        docs/groups.md.
     neighbours : {"replace-one", "add-remove"}
         Whether the number of records is public (one record replaced) or private.
     n_max : int, optional
@@ -97,9 +102,9 @@ def variance(
     )
     box, divisor = one_column(bounds_of(bounds), "variance"), whole(ddof, "ddof", 0)
     records = encoding_of(box, granularity=granularity, missing=missing, bits=_BITS)
-    present = Present(where)
-    source = open_source(column, records, present)
-    unit = ask.unit(source)
+    present, groups = Present(where), groups_of(by)
+    source = open_present(column, records, present, groups)
+    unit = ask.unit(source, groups)
     if isinstance(unit.neighbours, ReplaceOne) and unit.neighbours.n <= divisor:
         raise SpecError(
             f"A variance with ddof={divisor} needs at least {divisor + 1} records, and there are "
@@ -107,7 +112,7 @@ def variance(
         )
     plan = plan_for(divisor, records, unit, ask.epsilon)
     facts = {"divided by": _divisor(divisor), **details(records, unit), **stated(present)}
-    return released("variance", plan, source, box, facts=facts, ask=ask)
+    return released("variance", plan, source, box, facts=facts, ask=ask, groups=groups)
 
 
 def plan_for(ddof: int, records: Encoding, unit: PrivacyUnit, epsilon: Fraction) -> NoisePlan:

@@ -16,21 +16,24 @@ import numpy as np
 from kng.core.bounds import Bounds
 from kng.core.encoding import Encoding
 from kng.core.errors import KngError, SchemaError
+from kng.core.groups import Groups
 from kng.data.bins import Edges, Rule
 from kng.data.engine import Asked, Block, Column, Engine, Floats, Kind
+from kng.data.grouped import GroupedTable
 from kng.data.memory import MemoryEngine, layout
-from kng.data.opening import positions_of, require_number
+from kng.data.opening import counting, in_groups, positions_of, require_number
 from kng.data.present import ALL, Present
-from kng.data.recipe import Filtered, Recipe
+from kng.data.recipe import Recipe
 from kng.data.registry import open_table
 from kng.data.source import TableSource
 from kng.data.where.filter import Filter
 
+Opened = TableSource | GroupedTable
 _NUMBERS = (Kind.NUMBER, Kind.BOOLEAN, Kind.CELLS)
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
+class Binned:
     """One column, by the bin of each cell; ``instead`` is the bin of what is missing, if any."""
 
     position: int
@@ -115,17 +118,21 @@ def codes(bins: int, column: str | None = None) -> Encoding:
 
 def open_binned(
     data: Any,
-    rule: Rule,
+    binned: tuple[Rule, int | None],
     encoding: Encoding,
     present: Present,
+    groups: Groups | None,
     *,
-    instead: int | None,
     remedy: str,
-) -> TableSource:
-    """Return a source over the bins of one column; ``remedy`` says how one of several is named."""
+) -> Opened:
+    """Return a source over the bins of one column: a rule, and the bin of what is missing.
+
+    ``remedy`` says how one of several columns is named.
+    """
+    rule, instead = binned
     engine = open_table(data)
     if engine is None:
-        _refuse_names(encoding, present)
+        _refuse_names(encoding, present, groups)
         engine, position = MemoryEngine(layout(data, 1)), 0
         column = engine.columns()[0]
     else:
@@ -146,10 +153,12 @@ def open_binned(
         )
     else:
         import pyarrow.compute  # noqa: F401 - loaded before anything is charged
-    return TableSource(engine, _held(Coded(position, rule, instead), engine, present), encoding)
+    return _opened(engine, Binned(position, rule, instead), encoding, present, groups)
 
 
-def open_judged(data: Any, of: Any, encoding: Encoding, present: Present) -> TableSource:
+def open_judged(
+    data: Any, of: Any, encoding: Encoding, present: Present, groups: Groups | None
+) -> Opened:
     """Return a source over whether a condition holds."""
     engine = _table(data, "of")
     try:
@@ -160,15 +169,14 @@ def open_judged(data: Any, of: Any, encoding: Encoding, present: Present) -> Tab
         raise type(error)(
             f"of{message.removeprefix('where')}" if message.startswith("where") else message
         ) from None
-    return TableSource(engine, _held(Judged(condition), engine, present), encoding)
+    return _opened(engine, Judged(condition), encoding, present, groups)
 
 
-def open_there(data: Any, encoding: Encoding, present: Present) -> TableSource:
+def open_there(data: Any, encoding: Encoding, present: Present, groups: Groups | None) -> Opened:
     """Return a source over records, whatever they hold."""
     engine = open_table(data)
     if engine is None:
-        if present != ALL:
-            engine = _table(data, "where")
+        _refuse_names(encoding, present, groups)
         width = data.shape[1] if len(getattr(data, "shape", ())) == 2 else 1
         return TableSource(MemoryEngine(layout(data, width)), There(0, text=False), encoding)
     columns = engine.columns()
@@ -183,14 +191,16 @@ def open_there(data: Any, encoding: Encoding, present: Present) -> TableSource:
             f"{engine.called} has no column of numbers or text to count records by. Add one."
         )
     there = There(readable[0], text=columns[readable[0]].kind is Kind.TEXT)
-    return TableSource(engine, _held(there, engine, present), encoding)
+    return _opened(engine, there, encoding, present, groups)
 
 
-def _held(recipe: Recipe, engine: Engine, present: Present) -> Recipe:
-    """Return the recipe for the records that count."""
-    if present.where is None:
-        return recipe
-    return Filtered(recipe, Filter.of(present.where, engine.columns(), engine.called))
+def _opened(
+    engine: Engine, recipe: Recipe, encoding: Encoding, present: Present, groups: Groups | None
+) -> Opened:
+    """Return a source over the records that count, in groups where there are any."""
+    if groups is None:
+        return counting(engine, recipe, encoding, present)
+    return in_groups(engine, recipe, encoding, groups, present)
 
 
 def _table(data: Any, option: str) -> Engine:
@@ -203,14 +213,16 @@ def _table(data: Any, option: str) -> Engine:
     return engine
 
 
-def _refuse_names(encoding: Encoding, present: Present) -> None:
+def _refuse_names(encoding: Encoding, present: Present, groups: Groups | None) -> None:
+    """Refuse what names columns where they have no names."""
     if encoding.bounds.columns is not None:
         raise SchemaError(
             f"column {encoding.bounds.columns[0]!r} is named, but the data have no column names. "
             "Give a data frame, a file or a table."
         )
-    if present != ALL:
+    if present != ALL or groups is not None:
+        option = "where" if groups is None else "by"
         raise SchemaError(
-            "where names columns, but the data have no column names. Give a data frame, a file or "
-            "a table."
+            f"{option} names columns, but the data have no column names. Give a data frame, a file "
+            "or a table."
         )
