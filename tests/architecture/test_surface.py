@@ -26,13 +26,18 @@ NAMES = [
     "Table",
     "__version__",
     "bases",
+    "count",
     "domains",
     "geometric_median",
+    "histogram",
     "losses",
     "mean",
     "median",
     "norms",
+    "proportion",
     "quantile",
+    "sum",
+    "variance",
 ]
 
 

@@ -139,6 +139,21 @@ def read_classes(text: str | None, bounds: Ends | None) -> tuple[float, ...] | t
         return labels
 
 
+def read_bins(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a histogram takes: edges or levels, the bin of others, and what is missing."""
+    arguments: dict[str, Any] = {"other": options["other"], "missing": options["missing"]}
+    for name in ("edges", "levels"):
+        if options[name] is None:
+            continue
+        column, listed = _split(options[name])
+        if column is not None and options["column"] is not None:
+            raise SpecError(f"--column goes with --{name} A,B,C, but these name their own column.")
+        cells = _levels(listed) if name == "levels" else _cells(listed)
+        column = column or options["column"]
+        arguments[name] = cells if column is None else {column: cells}
+    return arguments
+
+
 def read_base(text: str) -> str | Release:
     """Read --base: the name of a base measure, or the receipt of an earlier release."""
     if text in _BASES:

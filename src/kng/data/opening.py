@@ -74,7 +74,7 @@ def open_source(
         for column in engine.columns():
             require_number(column, engine.called)
         return TableSource(engine, Plain(tuple(range(width))), encoding)
-    return _counting(engine, Plain(positions_of(engine, names, width)), encoding, present)
+    return counting(engine, Plain(positions_of(engine, names, width)), encoding, present)
 
 
 def _open_groups(data: Any, encoding: Encoding, present: Present, groups: Groups) -> GroupedTable:
@@ -91,9 +91,16 @@ def _open_groups(data: Any, encoding: Encoding, present: Present, groups: Groups
             "With by= the bounds must name their columns, as in bounds={'wage': (0, 100)}."
         )
     plain = Plain(positions_of(engine, names, len(encoding)))
+    return in_groups(engine, plain, encoding, groups, present)
+
+
+def in_groups(
+    engine: Engine, recipe: Recipe, encoding: Encoding, groups: Groups, present: Present
+) -> GroupedTable:
+    """Return a source over the records that count, in declared groups."""
     told = positions_of(engine, groups.columns, len(groups.columns), numbers=0)
     coding = Coding.of(groups, engine.columns(), told)
-    engine, recipe = _counted(engine, Coded(plain, coding), present)
+    engine, recipe = _counted(engine, Coded(recipe, coding), present)
     return GroupedTable(engine, recipe, encoding, coding.size)
 
 
@@ -106,7 +113,7 @@ def open_columns(
     """
     engine = _named(data)
     plain = Plain(positions_of(engine, columns, len(columns)))
-    return _counting(engine, plain, encoding, present)
+    return counting(engine, plain, encoding, present)
 
 
 def open_labelled_columns(
@@ -126,13 +133,13 @@ def open_labelled_columns(
             "Give the classes as numbers."
         )
     recipe = Labelled(tuple(covariates), label, labels)
-    return _counting(engine, recipe, encoding, present)
+    return counting(engine, recipe, encoding, present)
 
 
 def open_regression(X: Any, y: Any, encoding: Encoding, present: Present = ALL) -> TableSource:
     """Return a source over covariates and a response that stand side by side."""
     engine, positions = _beside(X, y, len(encoding) - 1)
-    return _counting(engine, Plain(positions), encoding, present)
+    return counting(engine, Plain(positions), encoding, present)
 
 
 def open_labelled(
@@ -140,7 +147,7 @@ def open_labelled(
 ) -> TableSource:
     """Return a source over covariates and labels that stand side by side."""
     engine, (*covariates, label) = _beside(X, y, len(encoding) - 1)
-    return _counting(engine, Labelled(tuple(covariates), label, labels), encoding, present)
+    return counting(engine, Labelled(tuple(covariates), label, labels), encoding, present)
 
 
 def open_response(
@@ -150,10 +157,10 @@ def open_response(
     if present == ALL:
         return TableSource(MemoryEngine([column_part(y)]), Plain((0,)), encoding)
     engine, (*_, response) = _beside(X, y, width)
-    return _counting(engine, Plain((response,)), encoding, present)
+    return counting(engine, Plain((response,)), encoding, present)
 
 
-def _counting(engine: Engine, recipe: Recipe, encoding: Encoding, present: Present) -> TableSource:
+def counting(engine: Engine, recipe: Recipe, encoding: Encoding, present: Present) -> TableSource:
     """Return a source over the records that count."""
     engine, recipe = _counted(engine, recipe, present)
     return TableSource(engine, recipe, encoding)

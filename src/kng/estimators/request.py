@@ -336,7 +336,14 @@ def _details(records: Encoding, unit: PrivacyUnit) -> tuple[tuple[str, str], ...
     facts = {
         "granularity": listed(show(step) for step in records.step),
         **_missing(records, unit),
+        **records_stated(unit),
     }
+    return tuple(facts.items())
+
+
+def records_stated(unit: PrivacyUnit) -> dict[str, str]:
+    """Return what a receipt says of the number of records."""
+    facts = {}
     if isinstance(unit.neighbours, ReplaceOne):
         facts["records"] = f"{unit.neighbours.n} (public)"
     elif isinstance(unit.neighbours, RemoveAndAdd) and unit.neighbours.stated is not None:
@@ -348,4 +355,4 @@ def _details(records: Encoding, unit: PrivacyUnit) -> tuple[tuple[str, str], ...
         facts["records"] = "private" if stated is None else f"private, at most {stated}"
     if unit.rows_per_record is not None:
         facts["rows per record"] = f"at most {unit.rows_per_record} (stated)"
-    return tuple(facts.items())
+    return facts
