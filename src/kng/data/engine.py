@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from kng.core.events import watched
 from kng.core.privacy import Assumption
 from kng.core.records import USUAL_MEMORY
+from kng.data.declared.promise import Promise
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,6 +89,8 @@ class Engine(Protocol):
     room: int  # bytes in which whole numbers may be kept from one pass to the next; 0 for none
     # What the caller has stated and nobody checks.
     assumptions: tuple[Assumption, ...] = ()
+    # What is declared for every release from it.
+    promise: Promise | None = None
     # Of a query that can drop or multiply rows: how many one record adds or removes, at most.
     rows_per_record: int | None = None
 

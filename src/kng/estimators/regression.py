@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
@@ -26,6 +26,7 @@ from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
 from kng.data import (
     Engine,
+    Table,
     covariates_of,
     open_columns,
     open_regression,
@@ -106,12 +107,21 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         estimator
             This estimator.
         """
-        if target is None and features is None:
-            return self._fit(partial(self._in_memory, X, y))
-        return self._fit(partial(self._in_table, X, y, target, features))
+        stated: dict[str, Any] = {}
+        if isinstance(X, Table):
+            # Imported here: few fits need it.
+            from kng.estimators.declarations import fitted_with
 
-    def _fit(self, look: Look) -> Self:
-        """Fit to the columns that ``look`` finds, once the options are read."""
+            stated = fitted_with(X, self, target, features)
+        elif target is None and features is None:
+            return self._fit(partial(self._in_memory, X, y))
+        return self._fit(partial(self._in_table, X, y, target, features), stated)
+
+    def _fit(self, look: Look, declared: Mapping[str, Any] | None = None) -> Self:
+        """Fit to the columns that ``look`` finds, once the options are read.
+
+        What a table declares stands in for parameters while the model is fitted.
+        """
         way = self._way
         if way.domain is not None and self.coef_bound is not None:
             raise SpecError(
@@ -119,12 +129,15 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
                 "them; both are in units of y."
             )
         former = dict(vars(self))
+        stated = declared or {}
         try:
+            self.__dict__.update(stated)
             self._refit(look)
         except BaseException:
             # What an earlier fit has paid for is not lost to one that is refused.
             self.__dict__ = former
             raise
+        self.__dict__.update({name: former[name] for name in stated})
         return self
 
     def _refit(self, look: Look) -> None:
