@@ -85,12 +85,8 @@ def read_table(options: Mapping[str, Any]) -> kng.Table:
     from kng.data import Table
     from kng.data.declared.toml_file import FILE, declared_table
 
-    stated = {name: options[name] for name in _NAMES if options.get(name) is not None}
-    for name in ("separator", "ending"):
-        if name in stated:
-            stated[name] = _WRITTEN.get(stated[name], stated[name])
-    data = options["data"]
-    if data is None or not _is_word(data):
+    data, stated = options["data"], stated_reading(options)
+    if data is None or not is_word(data):
         return Table(data, **stated)
     declared = declared_table(data)
     for name in ("table", "query", "rows_per_record"):
@@ -102,12 +98,35 @@ def read_table(options: Mapping[str, Any]) -> kng.Table:
     return Table(**{**declared, **stated})
 
 
+def read_source(options: Mapping[str, Any]) -> kng.Table:
+    """Return a table that is not declared yet."""
+    from kng.core.errors import SpecError
+    from kng.data import Table
+
+    data = options["data"]
+    if data == "-" or (data is not None and is_word(data)):
+        raise SpecError(
+            f"DATA must be a file with its suffix, a directory with a slash, or an address; got "
+            f"{data!r}."
+        )
+    return Table(data, **stated_reading(options))
+
+
+def stated_reading(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how DATA are read, as far as it is said."""
+    stated = {name: options[name] for name in _NAMES if options.get(name) is not None}
+    for name in ("separator", "ending"):
+        if name in stated:
+            stated[name] = _WRITTEN.get(stated[name], stated[name])
+    return stated
+
+
 def with_promise(options: Mapping[str, Any], table: kng.Table) -> dict[str, Any]:
     """Return the options with the relation and the ledger of the table where they say nothing."""
     declared = {"neighbours": table.relation, "ledger": table.ledger}
     return {**options, **{k: v for k, v in declared.items() if options.get(k) is None}}
 
 
-def _is_word(data: str) -> bool:
+def is_word(data: str) -> bool:
     """Tell a table of kng.toml from a source: a suffix, a slash, a scheme or a pattern."""
     return data != "-" and not set(data) & set("./\\:*?[")
