@@ -21,6 +21,7 @@ from kng.core.errors import SchemaError, SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.parts import Domain, Point, described
 from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.receipt_text import model_html
 from kng.core.records import Source
 from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
@@ -343,6 +344,19 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             check_is_fitted(self)
         except NotFittedError as error:
             raise Unfitted(str(error)) from None
+
+    def _repr_html_inner(self) -> str:
+        """Show coefficients and receipt in a notebook; before a fit scikit-learn's diagram."""
+        if "release_" not in vars(self):
+            return str(super()._repr_html_inner())
+        return model_html(self.release_, type(self).__name__)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """Offer the same page where a notebook asks for all forms at once."""
+        bundle = dict(super()._repr_mimebundle_(**options))
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

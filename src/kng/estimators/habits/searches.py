@@ -62,7 +62,8 @@ def cost(search: Any, name: str, epsilon: Any) -> str:
         return f"{fitted}, each at the model's epsilon"
     total = sum(known) * folds + (max(known) if again else 0)
     if len(set(known)) == 1:
-        return f"{fitted} at epsilon {show(known[0])} cost {least}epsilon {show(Fraction(total))} in all"
+        each = show(known[0])
+        return f"{fitted} at epsilon {each} cost {least}epsilon {show(Fraction(total))} in all"
     return f"{fitted} cost up to epsilon {show(Fraction(total))} in all"
 
 
