@@ -103,7 +103,7 @@ def _blank(column: Column) -> dict[str, Any]:
 
 def _asked(column: Column) -> dict[str, Any]:
     """Ask for what is public of a column; empty if it is left out."""
-    from kng.data.declared.facts import bounds_in, level_in, levels_in, step_in
+    from kng.data.declared.facts import bounds_in, levels_in, reference_in, step_in
 
     declared = f" ({column.declared})" if column.declared else ""
     click.echo(f"\nColumn {column.name!r}{declared}")
@@ -130,7 +130,7 @@ def _asked(column: Column) -> dict[str, Any]:
         facts["levels"] = levels
         facts["reference"] = _until_right(
             lambda: _prompt("  reference level", default=levels[0]),
-            lambda text: level_in(text, "reference", levels),
+            lambda text: reference_in(text, levels, None),
         )
     return facts
 

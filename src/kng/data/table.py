@@ -152,9 +152,7 @@ class Table:
         """Refuse declarations where nothing could hold a release to them."""
         for name in _DECLARED:
             if getattr(self, name) is not None:
-                raise SpecError(
-                    f"{name} cannot be declared of {kind}. Give a data frame or a file."
-                )
+                raise SpecError(f"{name} means nothing for {kind}. Give a data frame or a file.")
 
 
 # What is declared for every release, of whatever kind the source is.

@@ -18,12 +18,12 @@ from kng.domains import Box
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.planned import planned
 from kng.estimators.request import (
-    declared,
     details,
     named_norm,
     one_of,
     request_of,
     stated,
+    table_states,
     way_of,
 )
 from kng.losses.distance import Distance
@@ -31,7 +31,7 @@ from kng.mechanisms import KNG, Exponential
 from kng.norms import L1, L2, LInf
 
 
-@declared("bounds")
+@table_states("bounds")
 def geometric_median(
     data: Any,
     *,

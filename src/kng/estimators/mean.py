@@ -23,12 +23,12 @@ from kng.estimators.planned import planned
 from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
 from kng.estimators.request import (
     Way,
-    declared,
     details,
     named_norm,
     one_of,
     request_of,
     stated,
+    table_states,
     way_of,
 )
 from kng.losses.location import Location
@@ -44,7 +44,7 @@ _MEAN = Location(Squared())
 _HULLS = 4
 
 
-@declared("bounds")
+@table_states("bounds")
 def mean(
     data: Any,
     *,

@@ -26,11 +26,11 @@ from kng.domains import Box, Ordered
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.request import (
     Request,
-    declared,
     details,
     one_of,
     request_of,
     stated,
+    table_states,
     way_of,
 )
 from kng.losses.location import Location
@@ -49,7 +49,7 @@ _SAMPLERS = ("auto", "together", "order", "branch-and-bound", "hit-and-run")
 _SIMPLE = (int, float, str, Fraction, type(None))
 
 
-@declared("bounds", "granularity")
+@table_states("bounds", "granularity")
 def quantile(
     data: Any,
     q: Any,
@@ -144,7 +144,7 @@ def quantile(
     return _release("quantile", (data, Present(where)), q, parts, ask)
 
 
-@declared("bounds", "granularity")
+@table_states("bounds", "granularity")
 def median(
     data: Any,
     *,

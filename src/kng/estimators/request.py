@@ -64,7 +64,7 @@ class Request:
         return _unit(n, None, self.records_per_person, None, source.presence)
 
 
-def declared(*facts: str) -> Callable[[Function], Function]:
+def table_states(*facts: str) -> Callable[[Function], Function]:
     """Let a declared table state options of a function that its caller leaves out.
 
     Parameters

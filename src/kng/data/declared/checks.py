@@ -16,7 +16,7 @@ from pydantic import ValidationInfo as Info
 
 from kng.core.errors import SpecError
 from kng.data.declared.column import DeclaredColumn
-from kng.data.declared.facts import bounds_in, level_in, levels_in, step_in
+from kng.data.declared.facts import bounds_in, levels_in, other_in, reference_in, step_in
 from kng.data.declared.faults import lines, told
 
 _Text = StrictStr | None
@@ -34,8 +34,8 @@ class _Column(_Facts):
     bounds: Any = None
     step: Any = None
     levels: Any = None
-    reference: Any = None
     other: Any = None
+    reference: Any = None
 
     @field_validator("bounds", mode="plain")
     @classmethod
@@ -52,12 +52,17 @@ class _Column(_Facts):
     def _levels(cls, value: Any, info: Info) -> Any:
         return levels_in(value, info.data.get("kind"))
 
-    @field_validator("reference", "other", mode="plain")
+    @field_validator("other", mode="plain")
     @classmethod
-    def _level(cls, value: Any, info: Info) -> Any:
-        if "levels" not in info.data:  # they are at fault themselves, and are named so
+    def _other(cls, value: Any, info: Info) -> Any:
+        return other_in(value, info.data.get("kind"))
+
+    @field_validator("reference", mode="plain")
+    @classmethod
+    def _reference(cls, value: Any, info: Info) -> Any:
+        if not {"levels", "other"} <= set(info.data):  # they are at fault themselves
             return value
-        return level_in(value, str(info.field_name), info.data["levels"])
+        return reference_in(value, info.data["levels"], info.data["other"])
 
     def declared(self) -> DeclaredColumn:
         """Return the facts."""
