@@ -8,9 +8,10 @@ footers, schemas and types. No cell is looked at for that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -23,7 +24,14 @@ from kng.core.records import USUAL_MEMORY
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kng.data.kinds import Declared
+
 Floats = NDArray[np.float64]
+# Seconds of a unit of time: so many times its number, over so many.
+SECONDS = {
+    **{"W": (604800.0, 1.0), "D": (86400.0, 1.0), "h": (3600.0, 1.0), "m": (60.0, 1.0)},
+    **{"s": (1.0, 1.0), "ms": (1.0, 1e3), "us": (1.0, 1e6), "ns": (1.0, 1e9)},
+}
 Result = TypeVar("Result")
 
 
@@ -60,7 +68,8 @@ class Asked:
 class Block:
     """Some records: columns of numbers, in tables side by side, and columns of text.
 
-    What is missing, or is no number, is NaN. Text is bytes, null where it is missing.
+    What is missing, or is no number, is NaN. Dates are seconds since the beginning of 1970. Text is
+    bytes, null where it is missing.
     """
 
     numbers: Sequence[Floats]
@@ -90,6 +99,8 @@ class Engine(Protocol):
     assumptions: tuple[Assumption, ...] = ()
     # Of a query that can drop or multiply rows: how many one record adds or removes, at most.
     rows_per_record: int | None = None
+    # What the caller declares of columns, by their names.
+    stated: Mapping[str, Declared] = MappingProxyType({})
 
     def columns(self) -> tuple[Column, ...]:
         """Return what is public of its columns; reads no record."""

@@ -7,18 +7,21 @@ from typing import Any
 
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError
+from kng.core.privacy import Assumption
 from kng.data.engine import Column, Engine, Kind
+from kng.data.kinds import Boolean, Category, Date, Number
 from kng.data.labels import Labels
 from kng.data.memory import MemoryEngine, column_part, layout
-from kng.data.recipe import Filtered, Labelled, Plain
+from kng.data.recipe import Filtered, Labelled, Plain, Recipe
 from kng.data.registry import open_table
 from kng.data.source import TableSource
+from kng.data.stated_columns import StatedColumn, StatedColumns
 from kng.data.where.filter import Filter
 
 # How a column that is no number becomes one.
 _REMEDIES = {
-    Kind.TEXT: "Convert it to a number first",
-    Kind.DATE: "Convert it first, as to days since a date",
+    Kind.TEXT: "Declare it as a category or a boolean, or convert it to a number first",
+    Kind.DATE: "Give its bounds as dates, as in ('2020-01-01', '2024-12-31')",
     Kind.OTHER: "Choose a column of numbers",
 }
 
@@ -48,14 +51,68 @@ def open_source(data: Any, encoding: Encoding, where: Any = None) -> TableSource
                 "or a table."
             )
         engine = MemoryEngine(layout(data, width))
-        for column in engine.columns():
-            require_number(column, engine.called)
-        return TableSource(engine, Plain(tuple(range(width))), encoding)
-    plain = Plain(positions_of(engine, names, width))
+        recipe = number_recipe(engine, tuple(range(width)), encoding.bounds.dates)
+        return TableSource(engine, recipe, encoding)
+    positions = positions_of(engine, names, width, numbers=0)
+    recipe = number_recipe(engine, positions, encoding.bounds.dates)
     if where is None:
-        return TableSource(engine, plain, encoding)
+        return TableSource(engine, recipe, encoding)
     condition = Filter.of(where, engine.columns(), engine.called)
-    return TableSource(engine, Filtered(plain, condition), encoding)
+    return TableSource(engine, Filtered(recipe, condition), encoding)
+
+
+def number_recipe(engine: Engine, positions: Sequence[int], dates: Sequence[int]) -> Recipe:
+    """Return how columns are read as numbers: as declared, or as their container says.
+
+    ``dates`` are those of them that have bounds which are dates.
+    """
+    if not engine.stated and not dates:
+        found = [engine.columns()[at] for at in positions]
+        for column in found:
+            require_number(column, engine.called)
+        _state_schema(engine, [column.kind for column in found])
+        return Plain(tuple(positions))
+    stated = [stated_column(engine, at, k in dates) for k, at in enumerate(positions)]
+    for each in stated:
+        if isinstance(each.declared, Category):
+            raise SchemaError(
+                f"column {each.name!r} of {engine.called} is declared as a category, and a "
+                "number is needed. Categories can be features of a regression."
+            )
+    if all(isinstance(each.declared, Number) for each in stated):
+        return Plain(tuple(positions))
+    return StatedColumns(tuple(stated))
+
+
+def stated_column(engine: Engine, position: int, dated: bool) -> StatedColumn:
+    """Return how one column is read: as declared, or as its container says; refuse text.
+
+    ``dated``: its bounds are dates, which declares that it holds dates.
+    """
+    column = engine.columns()[position]
+    declared = engine.stated.get(column.name or "")
+    if declared is None and dated:
+        declared = Date()
+    elif declared is None:
+        require_number(column, engine.called)
+        declared = Boolean() if column.kind is Kind.BOOLEAN else Number()
+        _state_schema(engine, [column.kind])
+    elif dated and not isinstance(declared, Date):
+        raise SchemaError(
+            f"column {column.name!r} of {engine.called} is declared as a {declared.kind}, and its "
+            "bounds are dates. Give numbers, or declare it as a date."
+        )
+    if dated and column.kind is Kind.DATE:
+        _state_schema(engine, [column.kind])
+    asks = declared.asks(column, engine.called)
+    return StatedColumn(column.name or "", position, asks, declared)
+
+
+def _state_schema(engine: Engine, kinds: Sequence[Kind]) -> None:
+    """State on the receipt that the container's types decide how cells are read."""
+    if Kind.BOOLEAN in kinds or Kind.DATE in kinds:
+        both = (*engine.assumptions, Assumption.PUBLIC_SCHEMA)
+        engine.assumptions = tuple(dict.fromkeys(both))
 
 
 def open_columns(data: Any, columns: Sequence[str], encoding: Encoding) -> TableSource:
@@ -74,6 +131,7 @@ def open_labelled_columns(
     engine = _named(data)
     *covariates, label = positions_of(engine, columns, len(columns), numbers=len(columns) - 1)
     found = engine.columns()[label]
+    _refuse_dates(found, engine.called)
     if labels.text and found.kind is Kind.NUMBER:
         raise SchemaError(
             f"column {found.name!r} of {engine.called} holds numbers, and the classes are texts. "
@@ -96,7 +154,15 @@ def open_labelled(X: Any, y: Any, labels: Labels, encoding: Encoding) -> TableSo
 
 def open_response(y: Any, encoding: Encoding) -> TableSource:
     """Return a source over a response alone."""
-    return TableSource(MemoryEngine([column_part(y)]), Plain((0,)), encoding)
+    engine = MemoryEngine([column_part(y)])
+    _refuse_dates(engine.columns()[0], "y")
+    return TableSource(engine, Plain((0,)), encoding)
+
+
+def _refuse_dates(column: Column, called: str) -> None:
+    """Refuse dates as a response, or as labels."""
+    if column.kind is Kind.DATE:
+        require_number(column, called)
 
 
 def _beside(X: Any, y: Any, width: int) -> tuple[MemoryEngine, tuple[int, ...]]:
@@ -105,6 +171,7 @@ def _beside(X: Any, y: Any, width: int) -> tuple[MemoryEngine, tuple[int, ...]]:
         raise SchemaError("X and y differ in their number of records.")
     for column in MemoryEngine(covariates).columns():
         require_number(column, "X")
+    _refuse_dates(MemoryEngine([response]).columns()[0], "y")
     return MemoryEngine([*covariates, response]), tuple(range(width + 1))
 
 

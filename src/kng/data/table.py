@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kng.core.errors import SpecError
 from kng.data.resources import Resources, resources_of
+
+if TYPE_CHECKING:
+    from kng.data.kinds import Declared
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -33,6 +37,8 @@ class Table:
         For CSV: what separates cells (","), the decimal mark ("."), the mark between thousands
         (none), symbols to ignore around numbers ("$%"), the encoding ("utf-8"), and whether every
         line is a record ("lines") or quoted cells may span lines ("quoted"), and what ends a line.
+    columns : mapping from names to declarations of `kng.columns`, optional
+        What columns hold: ``{"sex": kng.columns.Category(["F", "M"])}``.
     memory_limit : int or str, optional
         Memory for reading, such as "2GB"; 1 GB unless given.
     threads : int, optional
@@ -50,6 +56,7 @@ class Table:
     encoding: str | None = None
     rows: str | None = None
     ending: str | None = None
+    columns: Mapping[str, Declared] | None = None
     memory_limit: int | str | None = None
     threads: int | None = None
 
@@ -78,7 +85,7 @@ class Table:
 
     def refuse(self, kind: str, *, takes: tuple[str, ...]) -> None:
         """Refuse what is stated and means nothing for this kind of source."""
-        usual = ("memory_limit", "threads", *takes)
+        usual = ("columns", "memory_limit", "threads", *takes)
         for name in _FACTS:
             if name not in usual and getattr(self, name) is not None:
                 raise SpecError(f"{name} means nothing for {kind}. Leave it out.")
