@@ -21,9 +21,9 @@ from kng.columns import Boolean, Category, Date, Number
 from kng.core.bounds import bounds_of
 from kng.core.dates import seconds_of, shown_day, stated_seconds
 from kng.core.privacy import Assumption
+from kng.data.column_kinds import stated_column, stated_recipe
 from kng.data.engine import Column, Kind
 from kng.data.kinds import Declared
-from kng.data.opening import number_recipe, stated_column
 from kng.data.registry import open_table
 from kng.data.stated_columns import StatedColumns
 
@@ -235,4 +235,4 @@ def test_kinds_that_do_not_fit_are_refused_before_anything_is_read() -> None:
 def test_plain_numbers_keep_the_quick_way() -> None:
     engine = open_table(kng.Table({"x": np.ones(3)}, columns={"x": Number()}))
     assert engine is not None
-    assert type(number_recipe(engine, (0,), ())).__name__ == "Plain"
+    assert type(stated_recipe(engine, (0,), ())).__name__ == "Plain"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.errors import SchemaError
 from kng.core.events import watched
 from kng.core.privacy import Assumption
 from kng.core.records import USUAL_MEMORY
@@ -46,6 +47,14 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
+# How a column that is no number becomes one.
+_REMEDIES = {
+    Kind.TEXT: "Declare it as a category or a boolean, or convert it to a number first",
+    Kind.DATE: "Give its bounds as dates, as in ('2020-01-01', '2024-12-31')",
+    Kind.OTHER: "Choose a column of numbers",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """What is public of a column; ``declared`` is its type in the container's own words."""
@@ -54,6 +63,17 @@ class Column:
     kind: Kind = Kind.CELLS
     optional: bool = True  # whether a cell can be missing
     declared: str = ""
+
+    def require_number(self, called: str) -> None:
+        """Refuse a column that is declared to be something else; ``called`` is its table."""
+        if self.kind not in _REMEDIES:
+            return
+        name = "a column" if self.name is None else f"column {self.name!r}"
+        declared = f" ({self.declared})" if self.declared else ""
+        raise SchemaError(
+            f"{name} of {called} holds {self.kind.value}{declared}, and a number is needed. "
+            f"{_REMEDIES[self.kind]}."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +151,13 @@ class Engine(Protocol):
     def close(self) -> None:
         """Let go of what was held since the table was opened."""
         ...
+
+
+def state_schema(engine: Engine, kinds: Sequence[Kind]) -> None:
+    """State on the receipt that the container's types decide how cells are read."""
+    if Kind.BOOLEAN in kinds or Kind.DATE in kinds:
+        both = (*engine.assumptions, Assumption.PUBLIC_SCHEMA)
+        engine.assumptions = tuple(dict.fromkeys(both))
 
 
 class LocalEngine(Engine, Protocol):

@@ -64,7 +64,7 @@ class MemoryEngine(LocalEngine):
         """Return names and kinds; an array of objects declares none."""
         parts = [self._parts[i] for i, _ in self._at]
         pairs = zip(self._names, parts, strict=True)
-        return tuple(Column(name, part.kind, declared=part.declared) for name, part in pairs)
+        return tuple(Column(name, part.kind, part.optional, part.declared) for name, part in pairs)
 
     def count(self) -> int:
         """Return the number of records."""
@@ -154,6 +154,11 @@ class Part:
     def declared(self) -> str:
         """The type of an array, where cells have one."""
         return "" if self.kind is Kind.CELLS else str(self.cells.dtype)
+
+    @property
+    def optional(self) -> bool:
+        """Whether a cell can be missing: not in arrays of whole numbers and booleans."""
+        return not (self.numeric and self.cells.dtype.kind in "iub")
 
     def block(self, rows: slice) -> Floats:
         """Return some rows as a table of float64."""

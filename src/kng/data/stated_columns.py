@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kng.data.engine import Asked, Block, Floats
+from kng.data.engine import Asked, Block, Column, Floats
 from kng.data.kinds import Asks, Declared
 
 
@@ -34,6 +34,11 @@ class StatedColumns:
             tuple(column.position for column in self.columns if column.asks.numbers),
             tuple(column.position for column in self.columns if column.asks.texts),
         )
+
+    def optional(self, columns: Sequence[Column]) -> Sequence[bool]:
+        """Tell whether a cell can be missing: in any column that its type says nothing of."""
+        found = [(columns[each.position], each.declared.kind) for each in self.columns]
+        return [column.optional or column.kind.value != kind for column, kind in found]
 
     def tables(self, block: Block) -> Sequence[Floats]:
         """Return one column of numbers for each; NaN is missing."""
