@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kng.core.version import __version__
 
 if TYPE_CHECKING:
-    from kng import bases, domains, losses, norms
+    from kng import bases, columns, domains, losses, norms
     from kng.core.errors import KngError
     from kng.core.release import Release
     from kng.data import Table
@@ -51,8 +51,8 @@ _HOMES = {
     "quantile": "kng.estimators",
 }
 
-# Packages of parts.
-_PACKAGES = ("bases", "domains", "losses", "norms")
+# Packages of parts, and of what columns hold.
+_PACKAGES = ("bases", "columns", "domains", "losses", "norms")
 
 __all__ = [
     "KNG",
@@ -72,6 +72,7 @@ __all__ = [
     "__version__",
     "bases",
     "check",
+    "columns",
     "domains",
     "geometric_median",
     "losses",

@@ -27,6 +27,7 @@ NAMES = [
     "__version__",
     "bases",
     "check",
+    "columns",
     "domains",
     "geometric_median",
     "losses",

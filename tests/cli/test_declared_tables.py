@@ -148,7 +148,7 @@ def test_the_declared_ledger_pays_and_no_other(run, folder):
         (("survey", "--column", "height"), "declares no column 'height'; it has 'age'"),
         (
             ("survey",),
-            "column 'sex' is declared as a category without bounds. Choose other columns, "
+            "column 'sex' is declared as a category. Choose other columns, "
             "as in --column age --column pay",
         ),
         (("people", "--column", "age"), "kng.toml has no table 'people'; it has 'survey'."),

@@ -27,7 +27,7 @@ def ask(*words, answers=()):
 ANSWERS = [
     *("number", "120", "0", "0", "120", "-1", "1"),  # the wrong way round first, then a bad step
     *("category", "F,F", "F, M", "X", "M"),
-    *("skip",),
+    *("boolean", "no", "no,yes"),
     *("add-remove", "visits.ledger"),
 ]
 
@@ -41,7 +41,9 @@ def test_answers_become_a_declaration_that_is_right(here):
     assert "reference must be one of the levels 'F', 'M'; found 'X'" in done.output
     table = kng.Table.declared("visits")
     assert (table.relation, table.ledger) == ("add-remove", "visits.ledger")
-    assert list(table.columns) == ["age", "sex"]
+    assert "levels must be exactly two, false and then true" in done.output
+    assert list(table.columns) == ["age", "sex", "notes"]
+    assert (table.columns["notes"].yes, table.columns["notes"].no) == (("yes",), ("no",))
     assert (table.columns["age"].bounds, table.columns["age"].step) == ((0, 120), 1)
     assert (table.columns["sex"].levels, table.columns["sex"].reference) == (("F", "M"), "M")
     assert "kng budget create visits.ledger" in done.output
@@ -80,6 +82,14 @@ def test_an_existing_file_is_never_changed(here):
     assert isinstance(done.exception, SpecError)
     assert "exists already" in str(done.exception)
     assert (here / "kng.toml").read_text() == "mine"
+
+
+def test_a_column_can_be_left_out(here):
+    answers = ["skip", "skip", "number", "0", "9", "", "", ""]
+    assert ask("visits.csv", answers=answers).exit_code == 0
+    table = kng.Table.declared("visits")
+    assert list(table.columns) == ["notes"]
+    assert (table.relation, table.ledger) == ("replace-one", None)
 
 
 def test_only_the_first_line_is_read(here, monkeypatch):

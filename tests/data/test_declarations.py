@@ -116,7 +116,7 @@ def test_all_faults_are_named_at_once_a_line_each_with_where_they_are(file):
         ("step = []", "step is blank"),
         ("bounds = [0, 1]\nstep = 2", "step 2 is larger than the range of the bounds, 1"),
         ('kind = "number"\nlevels = ["a", "b"]', "levels mean nothing for a number"),
-        ('kind = "category"\nbounds = [0, 1]', "bounds mean nothing for a category"),
+        ("levels = ['a', 'b']\nkind = 'category'\nbounds = [0, 1]", "bounds mean nothing"),
         ('kind = "date"\nbounds = ["May", "June"]', "bounds must be dates such as 2026-01-31"),
         ('kind = "date"\nbounds = [2024-02-01, 2024-01-01]', "bounds must have low < high"),
         ('kind = "date"\nbounds = [2024-02-01, 2024-02-01T10:00:00]', "two days or two times"),
@@ -128,6 +128,8 @@ def test_all_faults_are_named_at_once_a_line_each_with_where_they_are(file):
         ('reference = "a"', "reference names a level, and no levels are declared"),
         ('levels = ["a", "b"]\nother = true', "other must be a text or a number"),
         ("low = 5", "'low' is not a setting"),
+        ('kind = "category"', "levels of a category are missing"),
+        ('levels = ["a", ""]', "levels name an empty text, which is a missing cell"),
     ],
 )
 def test_each_fault_of_a_column_is_said_in_one_line(file, stated, said):
@@ -155,6 +157,36 @@ def test_each_fault_of_a_column_is_said_in_one_line(file, stated, said):
 )
 def test_what_is_no_declaration_is_refused(file, text, said):
     assert said in "\n".join(faults(file(text)))
+
+
+def test_every_kind_is_read_as_it_is_declared(file, tmp_path):
+    rows = [f"2024-01-{1 + i % 31:02},{'JN'[i % 4 == 0]},{i % 9}" for i in range(400)]
+    (tmp_path / "v.csv").write_text("\n".join(["day,smoker,age", *rows]) + "\n")
+    text = """
+    [tables.visits]
+    source = "v.csv"
+    [tables.visits.columns.day]
+    kind = "date"
+    bounds = [2024-01-01, 2024-12-31]
+    [tables.visits.columns.smoker]
+    kind = "boolean"
+    levels = ["N", "J"]
+    """
+    table = kng.Table.declared("visits", file(text))
+    median = kng.median(table["day"], epsilon=5)
+    assert median.bounds.dates == (0,)
+    assert 19723 + 10 < median.value < 19723 + 20  # days since 1970
+    assert 0.7 < kng.mean(table["smoker"], epsilon=5).value < 0.8
+    seconds = text.replace("01-01,", "01-01T00:00:00,").replace("12-31]", "12-31T00:00:00]")
+    found = kng.Table.declared("visits", file(seconds)).columns["day"]
+    assert (found.unit, found.bounds[0]) == ("seconds", 19723 * 86400)
+
+
+def test_declarations_of_both_forms_stand_side_by_side():
+    columns = {"sex": kng.columns.Category(["F", "M"]), "age": {"bounds": (0, 120)}}
+    table = kng.Table("v.csv", columns=columns)
+    assert table.columns["sex"] == columns["sex"]
+    assert table.columns["age"] == kng.columns.Number(bounds=(0, 120))
 
 
 def test_a_file_that_is_not_there_says_what_a_bare_word_is(tmp_path, monkeypatch):

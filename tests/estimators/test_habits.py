@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,6 +43,7 @@ from sklearn.preprocessing import (
 )
 
 import kng
+from kng.cli.main import main
 from kng.core.errors import SpecTypeError
 
 MODEL = kng.LinearRegression(epsilon=0.5, bounds_X=(0, 1), bounds_y=(0, 1))
@@ -207,3 +210,14 @@ def test_a_report_prints_well_and_escapes_names():
     assert "1. Pipeline > <b> (StandardScaler)" in repr(report)
     assert "<b>&lt;b&gt;" not in report._repr_html_()
     assert "Pipeline &gt; &lt;b&gt;" in report._repr_html_()
+
+
+def test_the_safe_way_runs_as_it_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["sample", "visits.csv"]) == 0
+    page = (Path(kng.__file__).parents[2] / "docs" / "habits.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    found: dict = {}
+    exec(program, found)
+    assert found["best"] in ("narrow", "wide")
+    assert found["ledger"].spent == Fraction(8, 10)

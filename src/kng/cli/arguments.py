@@ -79,7 +79,8 @@ def read_regression(
     target = options["target"]
     if target is None:
         raise SpecError("target is missing; name the column to predict, as in --target income.")
-    declared = {name: c.bounds for name, c in (table.columns or {}).items() if c.bounds}
+    columns = (table.columns or {}).items()
+    declared = {name: c.bounds for name, c in columns if c.kind == "number" and c.bounds}
     stated = _named_bounds(options["bounds"]) if options["bounds"] or not declared else {}
     bounds: dict[str, Any] = {**declared, **stated}
     covariates = _covariates(options["covariates"], bounds, target)
@@ -100,8 +101,9 @@ def read_classes(options: Mapping[str, Any], table: Table) -> Sequence[Any]:
             "labels, as in --classes no,yes."
         )
     declared = (table.columns or {}).get(target)
-    if text is None and declared is not None and declared.levels is not None:
-        return declared.levels
+    levels = getattr(declared, "levels", None)
+    if text is None and levels is not None:
+        return tuple(levels)
     if text is None:
         raise SpecError("classes are missing; name the labels, as in --classes no,yes.")
     labels = tuple(_cells(text))

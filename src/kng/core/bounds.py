@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from kng.core.dates import DAY, stated_seconds
 from kng.core.errors import SpecError, SpecTypeError
 from kng.core.exact import exact, show
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """One ``low < high`` per column, stated by the caller and never read from the data."""
+    """One ``low < high`` per column, stated by the caller and never read from the data.
+
+    ``dates`` are the positions of columns whose bounds are stated as dates: days since 1970.
+    """
 
     low: tuple[Fraction, ...]
     high: tuple[Fraction, ...]
     columns: tuple[str, ...] | None = None
+    dates: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         _check(self.low, self.high, "bounds")
@@ -50,14 +56,28 @@ def bounds_of(value: Any, name: str = "bounds") -> Bounds:
         if not value:
             raise SpecError(f"{name} name no column; give {{column: (low, high)}}.")
         pairs = [_pair(pair, f"{name}[{column!r}]") for column, pair in value.items()]
-        lows = tuple(exact(pair[0], f"{name} low") for pair in pairs)
-        highs = tuple(exact(pair[1], f"{name} high") for pair in pairs)
+        days = [_days(pair) for pair in pairs]
+        known = [pair if found is None else found for pair, found in zip(pairs, days, strict=True)]
+        lows = tuple(exact(pair[0], f"{name} low") for pair in known)
+        highs = tuple(exact(pair[1], f"{name} high") for pair in known)
         _check(lows, highs, name)
-        return Bounds(lows, highs, _named(value, name))
+        dates = tuple(at for at, found in enumerate(days) if found is not None)
+        return Bounds(lows, highs, _named(value, name), dates)
     low, high = _pair(_turned(value, name), name)
+    if (found := _days((low, high))) is not None:
+        _check((found[0],), (found[1],), name)
+        return Bounds((found[0],), (found[1],), None, (0,))
     lows, highs = _ends(low, f"{name} low"), _ends(high, f"{name} high")
     _check(lows, highs, name)
     return Bounds(lows, highs)
+
+
+def _days(pair: tuple[Any, Any]) -> tuple[Fraction, Fraction] | None:
+    """Return two dates as whole days since the beginning of 1970; None if they are no dates."""
+    if not all(isinstance(end, str | date | np.datetime64) for end in pair):
+        return None
+    low, high = (stated_seconds(end) for end in pair)
+    return None if low is None or high is None else (Fraction(low // DAY), Fraction(high // DAY))
 
 
 def _named(value: Mapping[Any, Any], name: str) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError
-from kng.data.engine import Column, Engine, Kind
+from kng.data.column_kinds import stated_recipe
+from kng.data.engine import Column, Engine, Kind, state_schema
 from kng.data.labels import Labels
 from kng.data.memory import MemoryEngine, column_part, frame_names, is_named, layout
 from kng.data.present import ALL, Present
@@ -15,13 +16,6 @@ from kng.data.recipe import Filtered, Labelled, Plain, Recipe
 from kng.data.registry import open_table
 from kng.data.source import TableSource
 from kng.data.where.filter import Filter
-
-# How a column that is no number becomes one.
-_REMEDIES = {
-    Kind.TEXT: "Convert it to a number first",
-    Kind.DATE: "Convert it first, as to days since a date",
-    Kind.OTHER: "Choose a column of numbers",
-}
 
 
 def open_source(data: Any, encoding: Encoding, present: Present = ALL) -> TableSource:
@@ -49,10 +43,22 @@ def open_source(data: Any, encoding: Encoding, present: Present = ALL) -> TableS
                 "or a table."
             )
         engine = MemoryEngine(layout(data, width))
-        for column in engine.columns():
-            require_number(column, engine.called)
-        return TableSource(engine, Plain(tuple(range(width))), encoding)
-    return _counting(engine, Plain(positions_of(engine, names, width)), encoding, present)
+        recipe = _number_recipe(engine, tuple(range(width)), encoding.bounds.dates)
+        return TableSource(engine, recipe, encoding)
+    positions = positions_of(engine, names, width, numbers=0)
+    recipe = _number_recipe(engine, positions, encoding.bounds.dates)
+    return _counting(engine, recipe, encoding, present)
+
+
+def _number_recipe(engine: Engine, positions: Sequence[int], dates: Sequence[int]) -> Recipe:
+    """Return how columns are read as numbers; ``dates`` are those whose bounds are dates."""
+    if engine.stated or dates:
+        return stated_recipe(engine, positions, dates)
+    columns = [engine.columns()[at] for at in positions]
+    for column in columns:
+        column.require_number(engine.called)
+    state_schema(engine, [column.kind for column in columns])
+    return Plain(tuple(positions))
 
 
 def open_columns(
@@ -78,6 +84,7 @@ def open_labelled_columns(
     engine = _named(data)
     *covariates, label = positions_of(engine, columns, len(columns), numbers=len(columns) - 1)
     found = engine.columns()[label]
+    _refuse_dates(found, engine.called)
     if labels.text and found.kind is Kind.NUMBER:
         raise SchemaError(
             f"column {found.name!r} of {engine.called} holds numbers, and the classes are texts. "
@@ -106,7 +113,9 @@ def open_response(
 ) -> TableSource:
     """Return a source over the response of ``width`` covariates alone."""
     if present == ALL:
-        return TableSource(MemoryEngine([column_part(y)]), Plain((0,)), encoding)
+        alone = MemoryEngine([column_part(y)])
+        _refuse_dates(alone.columns()[0], "y")
+        return TableSource(alone, Plain((0,)), encoding)
     engine, (*_, response) = _beside(X, y, width)
     return _counting(engine, Plain((response,)), encoding, present)
 
@@ -118,12 +127,19 @@ def _counting(engine: Engine, recipe: Recipe, encoding: Encoding, present: Prese
     return TableSource(engine, recipe, encoding)
 
 
+def _refuse_dates(column: Column, called: str) -> None:
+    """Refuse dates as a response, or as labels."""
+    if column.kind is Kind.DATE:
+        column.require_number(called)
+
+
 def _beside(X: Any, y: Any, width: int) -> tuple[MemoryEngine, tuple[int, ...]]:
     covariates, response = layout(X, width), column_part(y)
     if len(covariates[0].cells) != len(response.cells):
         raise SchemaError("X and y differ in their number of records.")
     for column in MemoryEngine(covariates).columns():
-        require_number(column, "X")
+        column.require_number("X")
+    _refuse_dates(MemoryEngine([response]).columns()[0], "y")
     names = [str(name) for name in frame_names(X)] if is_named(X) else [""] * width
     return MemoryEngine([*covariates, response], [*names, ""]), tuple(range(width + 1))
 
@@ -165,20 +181,8 @@ def positions_of(
         raise SchemaError(f"{called} {has} two columns named {twice[0]!r}; rename one of them.")
     found = tuple(known.index(name) for name in names)
     for at in found[:numbers]:
-        require_number(columns[at], called)
+        columns[at].require_number(called)
     return found
-
-
-def require_number(column: Column, called: str) -> None:
-    """Refuse a column that is declared to be something else."""
-    if column.kind not in _REMEDIES:
-        return
-    name = "a column" if column.name is None else f"column {column.name!r}"
-    declared = f" ({column.declared})" if column.declared else ""
-    raise SchemaError(
-        f"{name} of {called} holds {column.kind.value}{declared}, and a number is needed. "
-        f"{_REMEDIES[column.kind]}."
-    )
 
 
 def _listed(names: Sequence[str | None]) -> str:

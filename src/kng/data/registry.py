@@ -67,6 +67,7 @@ def _by(module: str, table: Table) -> Engine:
     engine: Engine = import_module(module).open_table(table)
     engine.memory = table.resources.memory
     engine.promise = table.promise
+    engine.stated = table.columns or {}
     return engine
 
 

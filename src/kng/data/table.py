@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kng.core.errors import SpecError, UnknownName
-from kng.data.declared.column import DeclaredColumn
 from kng.data.declared.promise import Promise
 from kng.data.declared.toml_file import FILE, declared_table
 from kng.data.resources import Resources, resources_of
+
+if TYPE_CHECKING:
+    from kng.data.kinds import Declared
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -42,11 +44,11 @@ class Table:
         Memory for reading, such as "2GB"; 1 GB unless given.
     threads : int, optional
         Threads for reading; all cores unless given.
-    columns : {name: {"kind": ..., "bounds": ..., ...}}, optional
-        Public facts about columns, stated once: kind ("number", "boolean", "date" or "category"),
-        bounds, step, levels, reference and other. Functions and estimators take what they are not
-        given from here. ``table["spending"]`` is the table with one of them, ``table[["a", "b"]]``
-        with some.
+    columns : {name: declaration of `kng.columns`, or its facts as a mapping}, optional
+        What columns hold, stated once: ``kng.columns.Number(bounds=(0, 500))``, or as in kng.toml
+        ``{"kind": "number", "bounds": (0, 500)}`` with kind, bounds, step, levels, reference and
+        other. Functions and estimators take from here what they are not given.
+        ``table["spending"]`` is the table with one of them, ``table[["a", "b"]]`` with some.
     relation : {"replace-one", "add-remove"}, optional
         The neighbours of every release from the table; asking for others is refused.
     ledger : Ledger or path, optional
@@ -66,7 +68,7 @@ class Table:
     ending: str | None = None
     memory_limit: int | str | None = None
     threads: int | None = None
-    columns: Mapping[str, DeclaredColumn] | None = None
+    columns: Mapping[str, Declared] | None = None
     relation: str | None = None
     ledger: Any = None
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kng.core.dates import shown_day
 from kng.core.errors import SpecError
 from kng.data import Table
-from kng.data.declared.column import DeclaredColumn
+from kng.data.kinds import Category, Date, Declared
 
 
 def filled(table: Table, facts: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,15 +49,19 @@ def promised(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in stated.items() if value is not None}
 
 
-def bounds_of_column(name: str, column: DeclaredColumn) -> tuple[Any, Any]:
+def bounds_of_column(name: str, column: Declared) -> tuple[Any, Any]:
     """Return the declared bounds of a column."""
-    if column.bounds is None:
-        what = "" if column.kind == "number" else f" as a {column.kind}"
+    bounds = None if column.kind == "category" else column.bounds
+    if bounds is None:
+        what = "as a category" if column.kind == "category" else "without bounds"
         raise SpecError(
-            f"column {name!r} is declared{what} without bounds. Choose other columns, as in "
-            "table['age'] or table[['age', 'pay']], or declare its bounds."
+            f"column {name!r} is declared {what}. Choose other columns, as in table['age'] or "
+            "table[['age', 'pay']], or state bounds."
         )
-    return column.bounds
+    if isinstance(column, Date) and column.unit == "days":
+        low, high = (shown_day(int(end)) for end in bounds)  # so that a receipt knows them as days
+        return low, high
+    return bounds
 
 
 def fitted_with(table: Table, model: Any, target: Any, features: Any) -> dict[str, Any]:
@@ -68,15 +73,17 @@ def fitted_with(table: Table, model: Any, target: Any, features: Any) -> dict[st
         return stated
     if model.bounds_X is None:
         if features is None:
-            chosen = [name for name, c in columns.items() if name != target and c.bounds]
+            chosen = [n for n, c in columns.items() if n != target and c.kind == "number"]
         else:
-            chosen = [name for name in features if name in columns and columns[name].bounds]
-        if chosen:
-            stated["bounds_X"] = {name: columns[name].bounds for name in chosen}
-    if target in columns and _open(model, "bounds_y") and columns[target].bounds is not None:
-        stated["bounds_y"] = columns[target].bounds
-    if target in columns and _open(model, "classes") and columns[target].levels is not None:
-        stated["classes"] = columns[target].levels
+            chosen = [name for name in features if name in columns]
+        known = {name: columns[name].bounds for name in chosen if columns[name].bounds}
+        stated |= {"bounds_X": known} if known else {}
+    if target in columns:
+        answer = columns[target]
+        if _open(model, "bounds_y") and answer.bounds is not None:
+            stated["bounds_y"] = answer.bounds
+        if _open(model, "classes") and isinstance(answer, Category):
+            stated["classes"] = answer.levels
     return stated
 
 
@@ -85,7 +92,7 @@ def _open(model: Any, name: str) -> bool:
     return name in model.get_params(deep=False) and getattr(model, name) is None
 
 
-def _steps(columns: Mapping[str, DeclaredColumn], bounds: Any) -> dict[str, Any] | None:
+def _steps(columns: Mapping[str, Declared], bounds: Any) -> dict[str, Any] | None:
     """Return the declared steps of the columns that have bounds, if all of them have one."""
     if not isinstance(bounds, Mapping):
         return None

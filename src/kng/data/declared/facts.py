@@ -55,6 +55,8 @@ def levels_in(value: Any, kind: str | None) -> tuple[Any, ...]:
     """Return two or more different levels, all of them texts or all numbers."""
     if kind in ("number", "date"):
         raise ValueError(f"levels mean nothing for a {kind}; leave them out, or use kind category")
+    if value is None:
+        raise ValueError('levels of a category are missing; list them, as in ["F", "M"]')
     if value in _BLANK:
         raise ValueError('levels are blank; list them, as in ["F", "M"]')
     if not _listed(value):
