@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from kng.core.errors import SchemaError
 from kng.core.events import watched
 from kng.core.privacy import Assumption
+from kng.core.promise import Promise
 from kng.core.records import USUAL_MEMORY
-from kng.data.declared.promise import Promise
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kng.core.errors import SpecError, UnknownName
-from kng.data.declared.promise import Promise
+from kng.core.promise import Promise
 from kng.data.declared.toml_file import FILE, declared_table
 from kng.data.resources import Resources, resources_of
 
