@@ -99,6 +99,12 @@ def test_columns_and_ranges_that_do_not_fit(run, folder, words, said):
     assert said in done.err
 
 
+def test_groups_by_a_declared_category(run, folder):
+    done = run("median", "survey", "--column", "age", "--by", "sex", *SEED)
+    words = ("--column", "age", "--bounds", "0:120", "--granularity", "1", "--by", "sex=F,M")
+    assert (done.code, done.out) == (0, run("median", "survey.csv", *words, *SEED).out)
+
+
 def test_models_take_bounds_and_classes(run, folder):
     done = run("linear", "survey", "--target", "income", *SEED)
     said = run(

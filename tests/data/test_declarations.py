@@ -221,7 +221,8 @@ def test_a_table_gives_some_of_its_columns_and_keeps_its_promise():
     columns = {"age": {"bounds": (0, 120), "step": 1}, "pay": {"bounds": (0, 1e5)}}
     table = kng.Table("v.csv", columns=columns, relation="add-remove", ledger="v.ledger")
     one, two = table["pay"], table[["pay", "age"]]
-    assert (list(one.columns), list(two.columns)) == (["pay"], ["pay", "age"])
+    assert (list(one.asked), list(two.asked)) == (["pay"], ["pay", "age"])
+    assert one.columns == table.columns == table.asked
     assert one.promise == two.promise == table.promise
     assert one.promise is not None
     for wrong in ("height", ["age", "height"], []):
@@ -232,6 +233,7 @@ def test_a_table_gives_some_of_its_columns_and_keeps_its_promise():
     assert pickle.loads(pickle.dumps(table)) == copy.deepcopy(table) == table
     assert kng.Table("v.csv", columns=table.columns).columns == table.columns
     assert "ledger='v.ledger'" in repr(table)
+    assert repr(one).endswith("['pay']")
 
 
 def test_declarations_need_column_names():

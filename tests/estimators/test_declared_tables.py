@@ -59,6 +59,18 @@ def test_parts_put_together_take_a_declared_table():
     assert found.bounds.columns == ("age",)
 
 
+def test_groups_are_named_by_a_declared_category():
+    frame = {**FRAME, "sex": ["F", "M"] * 200}
+    columns = {**COLUMNS, "sex": {"levels": ["F", "M"]}}
+    table = kng.Table(frame, columns=columns)
+    options = {"epsilon": 1, "random_state": 3}
+    found = kng.median(table["pay"], by="sex", **options)
+    said = {"bounds": {"pay": (0, 500)}, "granularity": {"pay": 0.5}, "by": {"sex": ["F", "M"]}}
+    assert receipt(found) == receipt(kng.median(frame, **said, **options))
+    with pytest.raises(SpecError, match="by names 'age', which is not declared as a category"):
+        kng.median(table["pay"], by=["age"], **options)
+
+
 @pytest.fixture
 def ledger(tmp_path):
     return kng.Ledger(tmp_path / "a.ledger", cap=9)
@@ -70,6 +82,7 @@ def releases(table, **options):
     return [
         lambda: kng.median(table["age"], epsilon=1, **options),
         lambda: kng.mean(table["age"], epsilon=1, **options),
+        lambda: kng.median(table["age"], by={"pay": [0, 1]}, epsilon=1, **options),
         lambda: kng.geometric_median(table, epsilon=1, **options),
         lambda: MEDIAN.release(table["age"], epsilon=1, **options),
         lambda: kng.HuberRegressor(threshold=50, **model).fit(table, target="pay"),
@@ -95,7 +108,7 @@ def test_another_ledger_or_relation_than_declared_is_refused_before_the_charge(l
     assert ledger.spent == other.spent == 0
     for release in releases(table, ledger=str(ledger.path)):
         release()
-    assert ledger.spent == 5
+    assert ledger.spent == 6
 
 
 def test_a_source_holds_its_release_to_the_promise_whatever_the_road(ledger):

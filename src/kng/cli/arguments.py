@@ -73,18 +73,23 @@ def read_statistic(options: Mapping[str, Any], table: Table) -> dict[str, Any]:
         "granularity": read_setting("granularity", options["granularity"]),
         "missing": read_setting("missing", options["missing"]) or DROP,
         "where": options["where"],
-        "by": read_groups(options["by"]),
+        "by": read_groups(options["by"], table),
     }
 
 
-def read_groups(texts: Sequence[str]) -> dict[str, list[Any]] | None:
+def read_groups(texts: Sequence[str], table: Table) -> dict[str, list[Any]] | None:
     """Read COLUMN=LEVEL,LEVEL once per column; levels are numbers if all of them are.
 
-    In single quotes they are text whatever they look like.
+    In single quotes they are text whatever they look like. The levels of a declared column may be
+    left out.
     """
     pairs: list[tuple[str | None, list[Any]]] = []
     for text in texts:
         name, sign, levels = text.partition("=")
+        declared = getattr((table.columns or {}).get(text), "levels", None)
+        if declared is not None:
+            pairs.append((text, list(declared)))
+            continue
         if not sign or not name:
             raise SpecError(f"--by must be COLUMN=LEVEL,LEVEL, such as sex=F,M; got {text!r}.")
         pairs.append((name, _levels(levels)))

@@ -23,13 +23,17 @@ def filled(table: Table, facts: tuple[str, ...], given: Mapping[str, Any]) -> di
         The options that the caller has stated.
     """
     options = {**given, **promised(table, given)}
-    if table.columns is None or "bounds" not in facts:
+    if table.columns is None:
         return options
-    bounds = options.get("bounds")
+    if isinstance(options.get("by"), str | list):
+        options["by"] = _groups(table.columns, options["by"])
+    if "bounds" not in facts:
+        return options
+    bounds, asked = options.get("bounds"), table.asked
     if bounds is None:
-        bounds = {name: bounds_of_column(name, table.columns[name]) for name in table.columns}
-    elif not isinstance(bounds, Mapping) and len(table.columns) == 1 and not _is_part(bounds):
-        bounds = {next(iter(table.columns)): bounds}
+        bounds = {name: bounds_of_column(name, column) for name, column in asked.items()}
+    elif not isinstance(bounds, Mapping) and len(asked) == 1 and not _is_part(bounds):
+        bounds = {next(iter(asked)): bounds}
     options["bounds"] = bounds
     if "granularity" in facts and options.get("granularity") is None:
         options["granularity"] = _steps(table.columns, bounds)
@@ -85,6 +89,20 @@ def fitted_with(table: Table, model: Any, target: Any, features: Any) -> dict[st
         if _open(model, "classes") and isinstance(answer, Category):
             stated["classes"] = answer.levels
     return stated
+
+
+def _groups(columns: Mapping[str, Declared], by: str | list[str]) -> dict[str, tuple[Any, ...]]:
+    """Return the declared levels of columns that groups are named by."""
+    found = {}
+    for name in [by] if isinstance(by, str) else by:
+        column = columns.get(name)
+        if not isinstance(column, Category):
+            raise SpecError(
+                f"by names {name!r}, which is not declared as a category. State its groups, as in "
+                f"by={{{name!r}: ['F', 'M']}}, or declare its levels."
+            )
+        found[name] = column.levels
+    return found
 
 
 def _open(model: Any, name: str) -> bool:
