@@ -20,10 +20,11 @@ from kng.estimators.noisy_sums import (
     noisy_plan,
     released,
 )
-from kng.estimators.request import present_of, records_stated, request_of, stated
+from kng.estimators.request import present_of, records_stated, request_of, stated, table_states
 from kng.losses.tally import Tally
 
 
+@table_states()
 def count(
     data: Any,
     *,

@@ -26,6 +26,7 @@ from kng.estimators.request import (
     present_of,
     request_of,
     stated,
+    table_states,
     way_of,
 )
 from kng.losses.distance import Distance
@@ -33,6 +34,7 @@ from kng.mechanisms import KNG, Exponential
 from kng.norms import L1, L2, LInf
 
 
+@table_states("bounds")
 def geometric_median(
     data: Any,
     *,

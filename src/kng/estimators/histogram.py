@@ -20,12 +20,13 @@ from kng.estimators.noisy_sums import (
     noisy_plan,
     released,
 )
-from kng.estimators.request import present_of, records_stated, request_of, stated
+from kng.estimators.request import present_of, records_stated, request_of, stated, table_states
 from kng.losses.tally import Tally
 
 _REMEDY = "Name it, as in levels={'sex': ['F', 'M']} or edges={'age': [0, 18, 65, 120]}."
 
 
+@table_states()
 def histogram(
     column: Any,
     *,

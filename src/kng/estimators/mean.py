@@ -31,6 +31,7 @@ from kng.estimators.request import (
     present_of,
     request_of,
     stated,
+    table_states,
     way_of,
 )
 from kng.losses.location import Location
@@ -48,6 +49,7 @@ _HULLS = 4
 _ORDINARY = Fraction(1, 10**60), 10**60
 
 
+@table_states("bounds")
 def mean(
     data: Any,
     *,

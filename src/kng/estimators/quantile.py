@@ -25,7 +25,16 @@ from kng.data import open_source
 from kng.domains import Box, Ordered
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.declared_groups import groups_of
-from kng.estimators.request import Request, details, one_of, present_of, request_of, stated, way_of
+from kng.estimators.request import (
+    Request,
+    details,
+    one_of,
+    present_of,
+    request_of,
+    stated,
+    table_states,
+    way_of,
+)
 from kng.losses.location import Location
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.quantiles import Quantiles
@@ -42,6 +51,7 @@ _SAMPLERS = ("auto", "together", "order", "branch-and-bound", "hit-and-run")
 _SIMPLE = (int, float, str, Fraction, type(None))
 
 
+@table_states("bounds", "granularity")
 def quantile(
     data: Any,
     q: Any,
@@ -148,6 +158,7 @@ def quantile(
     return _release("quantile", (data, by), q, parts, ask)
 
 
+@table_states("bounds", "granularity")
 def median(
     data: Any,
     *,

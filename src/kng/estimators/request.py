@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, Literal
+from functools import lru_cache, wraps
+from typing import Any, Literal, TypeVar
 
 from kng.core.bits import Bits, bits_of
 from kng.core.encoding import Encoding
@@ -19,9 +19,11 @@ from kng.core.kinds import members, require
 from kng.core.parts import Base, Domain, Ledger, Norm, described
 from kng.core.privacy import AddRemove, PrivacyUnit, RemoveAndAdd, ReplaceOne, read_records
 from kng.core.records import USUAL_MEMORY, Opened, Source
-from kng.data import ALL, Present
+from kng.data import ALL, Present, Table
 from kng.estimators.based import base_part
 from kng.ledger import Ledger as StoredLedger
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 # What a mechanism of `kng` states, whichever it is.
 _MECHANISM = ("name", "loss", "norm", "domain", "sampler", "share", "centre")
@@ -49,6 +51,8 @@ class Request:
 
         In groups a replaced record may change its group, and how many each has is private.
         """
+        if source.promise is not None:
+            source.promise.require(self.neighbours, self.ledger)
         if self.present.person is not None:
             return self._people()
         rows = source.rows_per_record
@@ -94,6 +98,33 @@ def present_of(where: Any, person: Any, max_records: Any, records_per_person: An
     most = whole(max_records, "max_records", 1)
     read_records(most)
     return Present(where, person, most)
+
+
+def table_states(*facts: str) -> Callable[[Function], Function]:
+    """Let a declared table state options of a function that its caller leaves out.
+
+    Parameters
+    ----------
+    facts : str
+        Options that are facts about columns, "bounds" and "granularity". The relation and the
+        ledger of the table are taken in any case.
+    """
+
+    def decorate(function: Function) -> Function:
+        @wraps(function)
+        def call(*given: Any, **options: Any) -> Any:
+            named = (*given, options.get("data"), options.get("column"))
+            table = next((value for value in named if isinstance(value, Table)), None)
+            if table is not None:
+                # Imported here: few calls need it.
+                from kng.estimators.declarations import filled
+
+                options = filled(table, facts, options)
+            return function(*given, **options)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
 
 
 @lru_cache(maxsize=64)

@@ -14,7 +14,7 @@ from kng.core.release import Release
 from kng.data import open_source
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import most_records, noisy_plan, one_column, released
-from kng.estimators.request import details, present_of, request_of, stated
+from kng.estimators.request import details, present_of, request_of, stated, table_states
 from kng.losses.column_total import ColumnTotal
 from kng.norms import LInf
 
@@ -22,6 +22,7 @@ from kng.norms import LInf
 _BITS = 32
 
 
+@table_states("bounds", "granularity")
 def sum(
     column: Any,
     *,
