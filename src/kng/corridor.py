@@ -11,17 +11,19 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 from kng.core.bits import Bits
 from kng.core.bounds import Bounds
-from kng.core.certificate import Certificate, event_of, weakest
-from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, private_zone
-from kng.core.events import Charged, Charging, Planned, Reading, Repeated, Settled, tell
+from kng.core.certificate import Certificate, event_of, parallel, weakest
+from kng.core.errors import IncompatibleParts, private_zone
+from kng.core.events import Planned, Reading, Settled, tell
+from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.parts import Point
-from kng.core.payment import Charge, Ledger
+from kng.core.payment import Ledger, charged, settle
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
-from kng.core.records import Source
+from kng.core.records import GroupedSource, Source
 from kng.core.release import Fact, Release
 from kng.core.version import __version__
 from kng.samplers.registry import Plan, certified
@@ -34,7 +36,7 @@ Finish = Callable[[Sequence[Point]], Point]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How the released value is to be shown: all of it public."""
+    """How the released value, of each group if there are any, is to be shown: all of it public."""
 
     statistic: str
     lattice: Lattice
@@ -43,6 +45,7 @@ class Answer:
     details: Mapping[str, Fact]
     finish: Finish
     units: AffineMap | None = None
+    groups: Groups | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Stage:
     """Plans that are read together; a later stage may depend on what the earlier ones drew."""
 
     plans: Sequence[Plan]
-    source: Source
+    source: Source | GroupedSource
 
 
 def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits: Bits) -> Release:
@@ -61,27 +64,30 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     Cost     The passes that the loss asks for, and milliseconds.
     """
     plans = [plan for stage in stages for plan in stage.plans]
-    _refuse_absent(stages)
-    certificate, event = _promised(tuple(plans), bits.seeded)
+    # Every group has the same plans over records of its own.
+    groups: Sequence[int | None] = [None] if answer.groups is None else range(len(answer.groups))
+    _refuse_unfit(stages, answer.groups)
+    certificate, event = _promised(tuple(plans), len(groups), bits.seeded)
     stated = (a for stage in stages for a in stage.source.assumptions)
     assumed = tuple(dict.fromkeys((*certificate.assumptions, *stated)))
-    law = plans[-1].law
+    law, lattice = plans[-1].law, answer.lattice.repeated(len(groups))
     for load in [load for plan in plans for load in plan.loaders]:
         load()
     sampler = certificate.sampler.name
     tell(Planned(answer.statistic, event.mechanism, sampler, event.guarantee, event.epsilon))
     charge = None
     if ledger is not None:
-        charge = _charged(ledger, event, _parameters(plans, answer), stages[0].source.dataset)
+        charge = charged(ledger, event, _parameters(plans, answer), stages[0].source.dataset)
         if charge.payload is not None:  # the same request was answered before
             return Release.from_json(charge.payload)
     tell(Reading(plans[0].problem.unit.neighbours.n))
     with private_zone():
-        integers = answer.lattice.clamp(answer.finish(_draw(stages, bits)))
+        drawn = [answer.finish(_draw(stages, group, bits)) for group in groups]
+        integers = lattice.clamp([k for point in drawn for k in point])
         result = Release(
             statistic=answer.statistic,
             integers=integers,
-            lattice=answer.lattice,
+            lattice=lattice,
             scalar=answer.scalar,
             event=event,
             sampler=sampler,
@@ -91,57 +97,43 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             version=__version__,
             units=answer.units,
             law=law,
+            groups=answer.groups,
         )
     if ledger is not None and charge is not None:
-        _settle(ledger, charge, result)
+        settle(ledger, charge, result.to_json())
     tell(Settled())
     return result
 
 
-def _refuse_absent(stages: Sequence[Stage]) -> None:
-    """Refuse records that may be absent where a plan was made for none that are."""
-    for stage in stages:
-        if stage.source.presence == "always":
-            continue
-        if any(plan.problem.unit.presence == "always" for plan in stage.plans):
-            raise IncompatibleParts(
-                "Some records may be absent, and the plan was made for records that all count."
-            )
+def _refuse_unfit(stages: Sequence[Stage], groups: Groups | None) -> None:
+    """Refuse records that may be absent or move where a plan was made for none that are or do."""
+    for stage, unit in ((s, plan.problem.unit) for s in stages for plan in s.plans):
+        absent = stage.source.presence != "always" and unit.presence == "always"
+        # How many records a group has is private, so a plan may not know it.
+        if absent or (groups is not None and unit.neighbours.n is not None):
+            raise IncompatibleParts("The plan was made for records that all count and never move.")
 
 
-def _charged(ledger: Ledger, event: PrivacyEvent, parameters: str, dataset: str | None) -> Charge:
-    tell(Charging(event.epsilon))
-    charge = ledger.reserve(event, parameters=parameters, dataset=dataset)
-    repeated = charge.payload is not None
-    tell((Repeated if repeated else Charged)(charge.epsilon, charge.sequence))
-    return charge
-
-
-def _draw(stages: Sequence[Stage], bits: Bits) -> list[Point]:
+def _draw(stages: Sequence[Stage], group: int | None, bits: Bits) -> list[Point]:
     """Stage by stage, read the records for all plans at once, then draw from each."""
     drawn: list[Point] = []
     for stage in stages:
         # A later plan may depend on what an earlier one drew, which is as public as its release.
         plans = [plan.after(drawn) for plan in stage.plans]
-        fields = plans[0].read(stage.source, plans)
+        source = cast("Source", stage.source)
+        if group is not None:
+            source = cast("GroupedSource", stage.source).group(group)
+        fields = plans[0].read(source, plans)
         for plan, field in zip(plans, fields, strict=True):
             assert plan.certificate is not None  # `_promised` has seen it
             drawn.append(plan.certificate.sampler.draw(plan.given(drawn), field, bits))
     return drawn
 
 
-def _settle(ledger: Ledger, charge: Charge, result: Release) -> None:
-    """Store the release; a ledger that fails now has been charged already."""
-    try:
-        ledger.settle(charge, result.to_json())
-    except LedgerError as error:
-        raise PrivateZoneError(
-            f"The release was charged, but the ledger could not store it: {error} The charge stays."
-        ) from None
-
-
 @lru_cache(maxsize=256)
-def _promised(plans: tuple[Plan, ...], seeded: bool) -> tuple[Certificate, PrivacyEvent]:
+def _promised(
+    plans: tuple[Plan, ...], groups: int, seeded: bool
+) -> tuple[Certificate, PrivacyEvent]:
     """Return what the samplers promise together, and what it costs; the same for the same plans.
 
     Seeded bits turn any promise into a simulation. The guarantee is the weakest of all, the
@@ -156,7 +148,8 @@ def _promised(plans: tuple[Plan, ...], seeded: bool) -> tuple[Certificate, Priva
         rest = (a for a in assumed if a is not Assumption.RANDOM_BITS)
         guarantee, assumed = Guarantee.SIMULATION, [Assumption.SEEDED, *rest]
     certificate = Certificate(promises[-1].sampler, guarantee, tuple(assumed))
-    return certificate, event_of(plans, plans[0].problem.unit, guarantee)
+    unit = plans[0].problem.unit
+    return certificate, parallel([event_of(plans, unit, guarantee)] * groups, unit)
 
 
 def _parameters(plans: Sequence[Plan], answer: Answer) -> str:

@@ -28,11 +28,31 @@ BASE = option(
     help="How likely answers are before the data are read: uniform, heavy-tailed, gaussian or "
     "student; or the receipt of an earlier release, as --out has written it, to start from.",
 )
+BY = option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN=LEVEL,LEVEL",
+    help="Declared groups, such as sex=F,M: an answer for each, together for epsilon. Given "
+    "several times: all combinations. How many records a group has stays private.",
+)
 CENTRE = option(
     "--centre",
     metavar="A,B,C",
     help="A public guess of the intercept, if there is one, and the coefficients. Estimates are "
     "drawn towards it.",
+)
+WHERE = option(
+    "--where",
+    metavar="CONDITION",
+    help="Only records for which it holds, such as \"age >= 40 and sex = 'F'\"; how many there "
+    "are stays private.",
+)
+MISSING = option(
+    "--missing",
+    multiple=True,
+    metavar="[COLUMN=]VALUE",
+    help="What a missing cell counts as: one that is empty or is not a number. Without it, or with "
+    "the word drop, records that lack a cell are left out; how many stays private.",
 )
 NEIGHBOURS = option(
     "--neighbours",
@@ -46,6 +66,18 @@ RECORDS_PER_PERSON = option(
     "--records-per-person",
     metavar="COUNT",
     help="How many records one person may have; the promise is then per person (default 1).",
+)
+PERSON = option(
+    "--person",
+    metavar="COLUMN",
+    help="The column that says whose a record is; the promise is then for people. With "
+    "--max-records.",
+)
+MAX_RECORDS = option(
+    "--max-records",
+    metavar="COUNT",
+    help="With --person: how many records of each person are used at most; the others are left "
+    "out.",
 )
 LEDGER = option(
     "--ledger",
@@ -82,7 +114,7 @@ def sampler(*exact: str, chains: tuple[str, ...] = ("hit-and-run",)) -> Decorato
 
 # What every release says about its promise, its account and its receipt.
 PROMISE = (
-    *(NEIGHBOURS, N_MAX, RECORDS_PER_PERSON),
+    *(NEIGHBOURS, N_MAX, RECORDS_PER_PERSON, PERSON, MAX_RECORDS),
     *(LEDGER, ACCOUNT, ANALYST, REQUEST_KEY),
     *(SEED, JSON, OUT),
 )

@@ -6,6 +6,8 @@ from contextvars import ContextVar
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
+from kng.core.errors import LedgerError, PrivateZoneError
+from kng.core.events import Charged, Charging, Repeated, tell
 from kng.core.privacy import PrivacyEvent
 
 
@@ -45,3 +47,22 @@ class Ledger(Protocol):
 
 # Ledgers of the ``with`` blocks that we are in, the innermost last: it pays where none is named.
 LEDGERS: ContextVar[tuple[Ledger, ...]] = ContextVar("ledgers", default=())
+
+
+def charged(ledger: Ledger, event: PrivacyEvent, parameters: str, dataset: str | None) -> Charge:
+    """Charge a release, or find that the same request was answered before."""
+    tell(Charging(event.epsilon))
+    charge = ledger.reserve(event, parameters=parameters, dataset=dataset)
+    repeated = charge.payload is not None
+    tell((Repeated if repeated else Charged)(charge.epsilon, charge.sequence))
+    return charge
+
+
+def settle(ledger: Ledger, charge: Charge, payload: str) -> None:
+    """Store the release; a ledger that fails now has been charged already."""
+    try:
+        ledger.settle(charge, payload)
+    except LedgerError as error:
+        raise PrivateZoneError(
+            f"The release was charged, but the ledger could not store it: {error} The charge stays."
+        ) from None

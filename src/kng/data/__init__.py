@@ -1,6 +1,7 @@
 """Where records live, and the one door through which they enter."""
 
 from kng.data.engine import Column, Engine, Kind
+from kng.data.grouped import GroupedTable
 from kng.data.labels import Labels
 from kng.data.memory import covariates_of
 from kng.data.opening import (
@@ -20,6 +21,7 @@ __all__ = [
     "ALL",
     "Column",
     "Engine",
+    "GroupedTable",
     "Kind",
     "Labels",
     "Present",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kng.core.encoding import Encoding
 from kng.core.parts import Point
 from kng.core.privacy import Assumption
+from kng.core.promise import Promise
 from kng.core.records import USUAL_MEMORY, Kernel, Rows, Selection, State
 from kng.core.row_order import in_order
 from kng.data.engine import Engine, WholeColumns
@@ -33,7 +34,7 @@ class TableSource:
 
     def __init__(self, engine: Engine, recipe: Recipe, encoding: Encoding) -> None:
         self.memory: int = getattr(engine, "memory", USUAL_MEMORY)  # a caller's may state none
-        encoding = _known(encoding, recipe.optional(engine.columns()))
+        encoding = known(encoding, recipe.optional(engine.columns()))
         self._engine, self._recipe, self._encoding = engine, recipe, encoding
         self._column_sum: ColumnSum | None = None
         self._kept = Kept(encoding, engine.room)
@@ -51,6 +52,11 @@ class TableSource:
         return self._engine.rows_per_record
 
     @property
+    def promise(self) -> Promise | None:
+        """What the table's holder has declared for every release from it."""
+        return promise_of(self._engine)
+
+    @property
     def presence(self) -> Literal["always", "optional"]:
         """Whether a record may be absent: one that fails a condition is, or lacks a cell."""
         absent = self._encoding.complete or isinstance(self._recipe, Filtered)
@@ -60,9 +66,9 @@ class TableSource:
     def dataset(self) -> str | None:
         """A fingerprint of the declared table; asked for where a ledger books a release."""
         # Imported here: a release without a ledger does not need it.
-        from kng.data.declared import fingerprint
+        from kng.data.fingerprint import dataset_of
 
-        return fingerprint(getattr(self._engine, "origin", None), self._engine.columns())
+        return dataset_of(self._engine)
 
     def count(self) -> int:
         """Return the number of records; forbidden before the charge under add-remove."""
@@ -109,9 +115,14 @@ class TableSource:
         return engine.whole(recipe.positions[0]) if isinstance(engine, WholeColumns) else None
 
 
-def _known(encoding: Encoding, optional: Sequence[bool]) -> Encoding:
+def known(encoding: Encoding, optional: Sequence[bool]) -> Encoding:
     """Return the encoding without absence for columns in which no cell can be missing."""
     for column, can_be_missing in enumerate(optional):
         if not can_be_missing:
             encoding = encoding.always(column)
     return encoding
+
+
+def promise_of(engine: Engine) -> Promise | None:
+    """Return what is declared for every release from a table; an engine of others declares none."""
+    return getattr(engine, "promise", None)

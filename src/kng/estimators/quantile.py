@@ -21,10 +21,20 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, certified, release
-from kng.data import Present, open_source
+from kng.data import open_source
 from kng.domains import Box, Ordered
 from kng.estimators.based import between, refuse_coefficients, said
-from kng.estimators.request import Request, details, one_of, request_of, stated, way_of
+from kng.estimators.declared_groups import groups_of
+from kng.estimators.request import (
+    Request,
+    details,
+    one_of,
+    present_of,
+    request_of,
+    stated,
+    table_states,
+    way_of,
+)
 from kng.losses.location import Location
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.quantiles import Quantiles
@@ -41,6 +51,7 @@ _SAMPLERS = ("auto", "together", "order", "branch-and-bound", "hit-and-run")
 _SIMPLE = (int, float, str, Fraction, type(None))
 
 
+@table_states("bounds", "granularity")
 def quantile(
     data: Any,
     q: Any,
@@ -50,6 +61,7 @@ def quantile(
     granularity: Any = None,
     missing: Any = "drop",
     where: Any = None,
+    by: Any = None,
     mechanism: Any = "auto",
     domain: Any = None,
     base: Any = None,
@@ -57,6 +69,8 @@ def quantile(
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
+    person: str | None = None,
+    max_records: int | None = None,
     ledger: Any = None,
     random_state: Any = None,
 ) -> Release:
@@ -86,6 +100,10 @@ def quantile(
         A condition on columns of a table, such as "age >= 40 and sex = 'F'". Records for which it
         does not hold are absent: they have no part in the answer, and how many there are stays
         private. docs/conditions.md.
+    by : {column: levels}, optional
+        Declared groups, such as {"sex": ["F", "M"]}: one answer for each, together for epsilon.
+        Several columns give all combinations. A record with another level is in no group, and how
+        many are in each stays private. docs/groups.md.
     mechanism : {"auto", "kng", "exponential"} or a mechanism
         "auto" is KNG.
     domain : domain of `kng.domains`, optional
@@ -105,6 +123,9 @@ def quantile(
         Public bound on the number of records under add-remove.
     records_per_person : int
         How many records one person may have; the guarantee is per person.
+    person, max_records : str and int, optional
+        The column that says whose a record is, and how many records of each person are used at
+        most. The promise is then for people: others beyond that are left out. docs/people.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read.
     random_state : int, optional
@@ -113,7 +134,8 @@ def quantile(
     Returns
     -------
     Release
-        ``value`` is a float for one q, an array for a list.
+        ``value`` is a float for one q, an array for a list; with ``by`` it has a row for each
+        group.
 
     Examples
     --------
@@ -130,11 +152,13 @@ def quantile(
         records_per_person=records_per_person,
         ledger=ledger,
         random_state=random_state,
+        present=present_of(where, person, max_records, records_per_person),
     )
     parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler, base))
-    return _release("quantile", (data, Present(where)), q, parts, ask)
+    return _release("quantile", (data, by), q, parts, ask)
 
 
+@table_states("bounds", "granularity")
 def median(
     data: Any,
     *,
@@ -143,6 +167,7 @@ def median(
     granularity: Any = None,
     missing: Any = "drop",
     where: Any = None,
+    by: Any = None,
     mechanism: Any = "auto",
     domain: Any = None,
     base: Any = None,
@@ -150,6 +175,8 @@ def median(
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
+    person: str | None = None,
+    max_records: int | None = None,
     ledger: Any = None,
     random_state: Any = None,
 ) -> Release:
@@ -163,15 +190,15 @@ def median(
         Public range of a record. Records outside are clipped.
     epsilon : number
         Privacy budget to spend.
-    granularity, missing, where, mechanism, domain, base, sampler, neighbours, n_max
+    granularity, missing, where, by, mechanism, domain, base, sampler, neighbours
         As for `quantile`.
-    records_per_person, ledger, random_state
+    n_max, records_per_person, ledger, random_state
         As for `quantile`.
 
     Returns
     -------
     Release
-        ``value`` is a float.
+        ``value`` is a float; with ``by`` an array with a number for each group.
 
     Examples
     --------
@@ -187,9 +214,10 @@ def median(
         records_per_person=records_per_person,
         ledger=ledger,
         random_state=random_state,
+        present=present_of(where, person, max_records, records_per_person),
     )
     parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler, base))
-    return _release("median", (data, Present(where)), Fraction(1, 2), parts, ask)
+    return _release("median", (data, by), Fraction(1, 2), parts, ask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,15 +270,16 @@ def _read_parts(
     return _Parts(records, weigh, weighed, way.sampler, tuple(said(base).items()))
 
 
-def _release(name: str, held: tuple[Any, Present], q: Any, parts: _Parts, ask: Request) -> Release:
-    """Release quantiles of data, of the records that count."""
+def _release(name: str, held: tuple[Any, Any], q: Any, parts: _Parts, ask: Request) -> Release:
+    """Release quantiles of data, of the records that count, in groups if there are any."""
     taus, records = _taus(q), parts.records
-    data, present = held
-    source = open_source(data, records, present)
-    unit = ask.unit(source)
+    data, by = held
+    groups = None if by is None else groups_of(by)
+    source = open_source(data, records, ask.present, groups)
+    unit = ask.unit(source, groups)
     asked = parts, tuple(taus), unit, ask.epsilon
     plans = _plans(*asked) if parts.hashed else _plans.__wrapped__(*asked)
-    facts = {**dict(parts.said), **details(records, unit), **stated(present)}
+    facts = {**dict(parts.said), **details(records, unit), **stated(ask.present, groups)}
     if _several(q):
         share = {"epsilon per quantile": show(plans[0].epsilon)} if len(plans) == len(taus) else {}
         facts = {"quantiles": ", ".join(show(tau) for tau in taus), **share, **facts}
@@ -267,7 +296,8 @@ def _release(name: str, held: tuple[Any, Present], q: Any, parts: _Parts, ask: R
 
     lines = [plan.problem.answers for plan in plans]
     answers = reduce(Lattice.beside, lines)
-    answer = Answer(name, answers, not _several(q), records.bounds, facts, in_order)
+    single = not _several(q) and groups is None
+    answer = Answer(name, answers, single, records.bounds, facts, in_order, groups=groups)
     return release([Stage(plans, source)], answer, ask.ledger, ask.bits)
 
 

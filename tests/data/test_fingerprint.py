@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 
 import kng
-from kng.data import declared
 from kng.data.engine import Column, Kind
+from kng.data.fingerprint import fingerprint
 from kng.data.table import Table
 
 COLUMNS = (Column("age", Kind.NUMBER), Column("pay", Kind.NUMBER))
 
 
 def mark(*arguments, columns=COLUMNS, **stated):
-    return declared.fingerprint(Table(*arguments, **stated), columns)
+    return fingerprint(Table(*arguments, **stated), columns)
 
 
 def test_contents_size_and_time_change_nothing(tmp_path) -> None:

@@ -12,11 +12,16 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from kng.data.engine import Column
+from kng.data.engine import Column, Engine
 from kng.data.table import Table
 
 # What an address says of the database beside its host, and nothing of who reads it.
 _ADDRESS = ("host", "hostaddr", "port", "dbname", "service")
+
+
+def dataset_of(engine: Engine) -> str | None:
+    """Return the mark of what an engine was opened by; a caller's own says nothing."""
+    return fingerprint(getattr(engine, "origin", None), engine.columns())
 
 
 def fingerprint(table: Table | None, columns: Sequence[Column]) -> str | None:
