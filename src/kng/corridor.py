@@ -18,6 +18,7 @@ from kng.core.certificate import Certificate, event_of, weakest
 from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, private_zone
 from kng.core.events import Charged, Charging, Planned, Reading, Settled, tell
 from kng.core.lattice import AffineMap, Lattice
+from kng.core.noise.stored import Noise
 from kng.core.parts import Charge, Ledger, Point
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 from kng.core.records import Source
@@ -25,10 +26,12 @@ from kng.core.release import Fact, Release
 from kng.core.version import __version__
 from kng.samplers.registry import Plan, certified
 
-__all__ = ["Answer", "Finish", "Stage", "certified", "release"]
+__all__ = ["Answer", "Finish", "Noisy", "Stage", "certified", "release"]
 
 # Turns what was drawn, one point per plan, into the released lattice point; post-processing.
 Finish = Callable[[Sequence[Point]], Point]
+# Says what is known of the noise once it is drawn; post-processing.
+Noisy = Callable[[Sequence[Point]], Noise | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Answer:
     details: Mapping[str, Fact]
     finish: Finish
     units: AffineMap | None = None
+    noise: Noisy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,8 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     charge = None if ledger is None else _charged(ledger, event, parameters)
     tell(Reading(plans[0].problem.unit.neighbours.n))
     with private_zone():
-        integers = answer.lattice.clamp(answer.finish(_draw(stages, bits)))
+        drawn = _draw(stages, bits)
+        integers = answer.lattice.clamp(answer.finish(drawn))
         result = Release(
             statistic=answer.statistic,
             integers=integers,
@@ -86,6 +91,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             version=__version__,
             units=answer.units,
             law=law,
+            noise=None if answer.noise is None else answer.noise(drawn),
         )
     if ledger is not None and charge is not None:
         _settle(ledger, charge, result)

@@ -13,6 +13,7 @@ from kng.core.bounds import Bounds
 from kng.core.errors import SpecError
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.law import Law
+from kng.core.noise.stored import noise_from
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def written(release: Release, indent: int | None) -> str:
             "details": dict(release.details),
             "version": release.version,
             "law": None if release.law is None else release.law.to_mapping(),
+            "noise": None if release.noise is None else release.noise.to_mapping(),
         },
         indent=indent,
     )
@@ -111,6 +113,7 @@ def fields(text: str) -> dict[str, Any]:
         ),
         # Receipts of version 0.1 have none.
         "law": None if raw.get("law") is None else Law.from_mapping(raw["law"]),
+        "noise": noise_from(raw.get("noise")),
     }
 
 

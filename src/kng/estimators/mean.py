@@ -10,7 +10,9 @@ from kng.bases import Uniform
 from kng.core.bounds import bounds_of
 from kng.core.delta import changes
 from kng.core.errors import IncompatibleParts
+from kng.core.noise.stored import Noise
 from kng.core.parts import Domain, Norm, Point, described
+from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.receipt_text import RECORD_BALL
@@ -19,6 +21,7 @@ from kng.corridor import Answer, Stage, release
 from kng.data import open_source
 from kng.domains import Box, Whole
 from kng.estimators.based import between, refuse_coefficients, said
+from kng.estimators.noisy import mean_noise
 from kng.estimators.planned import planned
 from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
 from kng.estimators.request import Way, details, named_norm, one_of, request_of, stated, way_of
@@ -151,7 +154,13 @@ def mean(
     answers, facts = problem.answers, {**_ball(held), **details(records, unit), **stated(where)}
     if base is not None:
         facts = {**said(base), **facts}
-    answer = Answer("mean", answers, len(records) == 1, box, facts, finish)
+
+    def noise(drawn: Sequence[Point]) -> Noise | None:
+        if not isinstance(plan, NoisePlan):
+            return None
+        return mean_noise(plan, answers, drawn[0], held is not None)
+
+    answer = Answer("mean", answers, len(records) == 1, box, facts, finish, None, noise)
     return release([Stage([plan], source)], answer, ask.ledger, ask.bits)
 
 

@@ -15,6 +15,7 @@ from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, show
 from kng.core.lattice import Lattice
+from kng.core.noise.stored import Noise
 from kng.core.parts import Domain, Point, Points, filled
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
@@ -24,6 +25,7 @@ from kng.corridor import Answer, Stage, certified, release
 from kng.data import open_source
 from kng.domains import Box, Ordered
 from kng.estimators.based import between, refuse_coefficients, said
+from kng.estimators.noisy import rank_noise
 from kng.estimators.request import Request, details, one_of, request_of, stated, way_of
 from kng.losses.location import Location
 from kng.losses.pointwise.pinball import Pinball
@@ -254,18 +256,23 @@ def _release(name: str, held: tuple[Any, Any], q: Any, parts: _Parts, ask: Reque
         facts = {"quantiles": ", ".join(show(tau) for tau in taus), **share, **facts}
     elif name == "quantile":
         facts = {"quantile": show(taus[0]), **facts}
-    ranks = sorted(range(len(taus)), key=lambda i: taus[i])
+    order = sorted(range(len(taus)), key=lambda i: taus[i])
     first = plans[0].domain.first[0]
 
     def in_order(drawn: Sequence[Point]) -> Point:
         """Give the smallest number drawn to the smallest quantile, and so on."""
         values = sorted(k - first for point in drawn for k in point)
-        placed = dict(zip(ranks, values, strict=True))
+        placed = dict(zip(order, values, strict=True))
         return tuple(placed[i] for i in range(len(taus)))
 
     lines = [plan.problem.answers for plan in plans]
     answers = reduce(Lattice.beside, lines)
-    answer = Answer(name, answers, not _several(q), records.bounds, facts, in_order)
+    ranks = _noise(plans, tuple(taus)) if parts.hashed else rank_noise(plans, taus)
+
+    def noise(_: Sequence[Point]) -> Noise | None:
+        return ranks
+
+    answer = Answer(name, answers, not _several(q), records.bounds, facts, in_order, None, noise)
     return release([Stage(plans, source)], answer, ask.ledger, ask.bits)
 
 
@@ -292,6 +299,9 @@ def _plans(
     # Equal shares: the draws compose, so their epsilons add up to the whole.
     share = epsilon / len(taus)
     return tuple(_single(parts, points, tau, unit, share) for tau in taus)
+
+
+_noise = lru_cache(maxsize=64)(rank_noise)
 
 
 def _joint(
