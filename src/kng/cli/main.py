@@ -6,7 +6,6 @@ a record.
 
 from __future__ import annotations
 
-import codecs
 import os
 import sys
 from collections.abc import Sequence
@@ -27,19 +26,6 @@ from kng.core.version import __version__
 
 OK, UNFORESEEN, ARGUMENT, BUDGET, DATA, EXTRA, LEDGER = 0, 1, 2, 3, 4, 5, 6
 CHARGED, INTERRUPTED = 70, 130
-
-# How a character is shown that a terminal cannot show.
-_SHOWN = "kng-shown"
-
-
-def _shown(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Write a plus-minus sign as +-, and any other character as its number."""
-    if isinstance(error, UnicodeEncodeError) and error.object[error.start] == "±":
-        return "+-", error.start + 1
-    return codecs.backslashreplace_errors(error)
-
-
-codecs.register_error(_SHOWN, _shown)
 
 _EPILOG = """\b
 Exit codes:
@@ -94,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A column name that the terminal cannot show must not fail a release that is paid for.
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors=_SHOWN)
+            stream.reconfigure(errors="backslashreplace")
     charge = ChargeWatch()
     try:
         with watched_by(charge):
