@@ -64,6 +64,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     Cost     The passes that the loss asks for, and milliseconds.
     """
     plans = [plan for stage in stages for plan in stage.plans]
+    _refuse_absent(stages)
     certificate, event = _promised(tuple(plans), bits.seeded)
     stated = (a for stage in stages for a in stage.source.assumptions)
     assumed = tuple(dict.fromkeys((*certificate.assumptions, *stated)))
@@ -97,6 +98,17 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
         _settle(ledger, charge, result)
     tell(Settled())
     return result
+
+
+def _refuse_absent(stages: Sequence[Stage]) -> None:
+    """Refuse records that may be absent where a plan was made for none that are."""
+    for stage in stages:
+        if stage.source.presence == "always":
+            continue
+        if any(plan.problem.unit.presence == "always" for plan in stage.plans):
+            raise IncompatibleParts(
+                "Some records may be absent, and the plan was made for records that all count."
+            )
 
 
 def _charged(ledger: Ledger, event: PrivacyEvent, parameters: str) -> Charge:

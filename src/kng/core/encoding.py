@@ -1,6 +1,7 @@
 """How a record becomes whole numbers: public, and the same for every record.
 
-    k = clamp( round_half_even( (x - low) / step ), 0, last ),     missing -> a public default
+    k = clamp( round_half_even( (x - low) / step ), 0, last )
+    missing -> the record is absent, or a public default
 
 All operations are correctly rounded float64 ones, so every engine that follows this line gets the
 same integers. Privacy needs no more than that: the map acts on one record at a time, so
@@ -9,7 +10,7 @@ neighbouring data stay neighbouring (`docs/proofs/lemmas/ingestion.md`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -25,15 +26,20 @@ from kng.core.lattice import Lattice, power_of_two_below
 # before the charge.
 MOST_STEPS = 2**44
 BATCH_RECORDS = 2**17
+# What ``missing=`` says of records that are left out.
+DROP = "drop"
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """Bounds, step and default of each column, and the integers they give."""
+    """Bounds and step of each column, what a missing cell counts as, and the integers they give.
+
+    ``missing`` is None for a column without which a record is absent.
+    """
 
     bounds: Bounds
     step: tuple[Fraction, ...]
-    missing: tuple[int, ...]
+    missing: tuple[int | None, ...]
     last: tuple[int, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -49,13 +55,28 @@ class Encoding:
     def __len__(self) -> int:
         return len(self.step)
 
+    def always(self, column: int) -> Encoding:
+        """Return the encoding for a column in which no cell can be missing.
+
+        Whatever is not a number there all the same counts as the middle.
+        """
+        if self.missing[column] is not None:
+            return self
+        middle = (*self.missing[:column], self.last[column] // 2, *self.missing[column + 1 :])
+        return replace(self, missing=middle)
+
+    @property
+    def complete(self) -> tuple[int, ...]:
+        """The columns without which a record is absent."""
+        return tuple(j for j, value in enumerate(self.missing) if value is None)
+
 
 def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) -> Encoding:
     """Fix the steps and the default of each column from public facts.
 
     Without a granularity the step is the power of two that cuts a column's range into at least
-    2**bits and fewer than 2**(bits + 1) steps. Without a default a missing entry counts as the
-    middle of its bounds.
+    2**bits and fewer than 2**(bits + 1) steps. A missing cell makes its record absent ("drop"),
+    unless there is a number to take instead.
     """
     if granularity is None:
         step = tuple(power_of_two_below(width) / 2**bits for width in bounds.width)
@@ -75,12 +96,13 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
                 f"granularity {show(size)} cuts the range {show(width)} into more than 2**44 "
                 "steps; give a larger granularity."
             )
-    if missing is None:
-        default = [(low + high) / 2 for low, high in zip(bounds.low, bounds.high, strict=True)]
-    else:
-        default = [exact(item, "missing") for item in each_column(missing, "missing", bounds)]
-    whole = []
+    instead = each_column(DROP if missing is None else missing, "missing", bounds)
+    default = [_instead(item) for item in instead]
+    whole: list[int | None] = []
     for value, low, high, size in zip(default, bounds.low, bounds.high, step, strict=True):
+        if value is None:
+            whole.append(None)
+            continue
         if not low <= value <= high:
             raise SpecError(
                 f"missing must lie inside the bounds ({show(low)}, {show(high)}), got "
@@ -88,6 +110,13 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
             )
         whole.append(min(round((value - low) / size), int((high - low) // size)))
     return Encoding(bounds, step, tuple(whole))
+
+
+def _instead(item: Any) -> Fraction | None:
+    """Read what a missing cell counts as; None if its record is absent."""
+    if isinstance(item, str) and item == DROP:
+        return None
+    return exact(item, "missing")
 
 
 def each_column(value: Any, name: str, bounds: Bounds) -> list[Any]:

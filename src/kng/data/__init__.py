@@ -11,15 +11,18 @@ from kng.data.opening import (
     open_response,
     open_source,
 )
+from kng.data.present import ALL, Present
 from kng.data.registry import open_table
 from kng.data.source import TableSource
 from kng.data.table import Table
 
 __all__ = [
+    "ALL",
     "Column",
     "Engine",
     "Kind",
     "Labels",
+    "Present",
     "Table",
     "TableSource",
     "covariates_of",

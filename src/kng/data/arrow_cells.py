@@ -18,8 +18,9 @@ _NUMBERS = NumberColumns()
 
 
 def column_of(field: pa.Field) -> Column:
-    """Return what a schema says of a column."""
-    return Column(field.name, kind_of(field.type), field.nullable, str(field.type))
+    """Return what a schema says of a column; floats can be NaN, which is missing too."""
+    optional = field.nullable or pa.types.is_floating(field.type)
+    return Column(field.name, kind_of(field.type), optional, str(field.type))
 
 
 def kind_of(arrow: pa.DataType) -> Kind:

@@ -34,10 +34,11 @@ _CELLS, _VECTOR, _MOST = 2**17, 2**11, 2**16
 _EXACT_DIGITS = 15
 _PATTERN = re.compile(r"([*?\[])")
 
+_FLOATS = ("float", "double")
 _WHOLE = ("tinyint", "smallint", "integer", "bigint", "hugeint")
 _KINDS = {
     **dict.fromkeys((*_WHOLE, *(f"u{name}" for name in _WHOLE)), Kind.NUMBER),
-    **dict.fromkeys(("float", "double", "decimal"), Kind.NUMBER),
+    **dict.fromkeys((*_FLOATS, "decimal"), Kind.NUMBER),
     **dict.fromkeys(("date", "timestamp", "timestamp_s", "timestamp_ms"), Kind.DATE),
     **dict.fromkeys(("timestamp_ns", "timestamp with time zone"), Kind.DATE),
     **dict.fromkeys(("varchar", "enum"), Kind.TEXT),
@@ -66,10 +67,15 @@ class DuckEngine(LocalEngine):
         self._connection = connection
 
     def columns(self) -> tuple[Column, ...]:
-        """Return names and kinds."""
+        """Return names and kinds; floats can be NaN, which is missing too."""
         pairs = zip(self._relation.columns, self._relation.types, strict=True)
         return tuple(
-            Column(name, _KINDS.get(kind.id, Kind.OTHER), name not in self._filled, str(kind))
+            Column(
+                name,
+                _KINDS.get(kind.id, Kind.OTHER),
+                name not in self._filled or kind.id in _FLOATS,
+                str(kind),
+            )
             for name, kind in pairs
         )
 

@@ -1,6 +1,7 @@
 """The one door: records become whole numbers here, one by one, and nothing they hold can raise.
 
-    k = clamp( round_half_even( (x - low) / step ), 0, last ),     missing -> default
+    k = clamp( round_half_even( (x - low) / step ), 0, last )
+    missing -> the record is absent, or a default
 
 Only correctly rounded float64 operations are used, so the same record gives the same integers on
 every engine, in every batch and in every position. Text that is not a number, None, NaN and rows
@@ -23,6 +24,9 @@ from kng.core.records import Integers
 
 Floats = NDArray[np.float64]
 
+# Stands for a missing cell that makes its record absent; whole numbers of records are 0 or more.
+_ABSENT = -1.0
+
 
 def prepare(encoding: Encoding) -> None:
     """Load what turns records into integers; called before anything is charged."""
@@ -37,16 +41,19 @@ class Ingest:
     """Turn blocks of float64 into integers, in a buffer of its own.
 
     One column goes through NumPy, which needs no compiler; a table goes through compiled loops that
-    apply the same operations and give the same integers.
+    apply the same operations and give the same integers. A record that lacks a cell without which
+    it is absent is left out.
     """
 
-    __slots__ = ("_buffer", "_default", "_inverse", "_last", "_loops", "_low", "_step")
+    __slots__ = ("_buffer", "_default", "_drops", "_inverse", "_last", "_loops", "_low", "_step")
 
     def __init__(self, encoding: Encoding) -> None:
+        missing = [_ABSENT if value is None else value for value in encoding.missing]
         self._low, self._step, self._last, self._default = (
             np.array([float(v) for v in values])
-            for values in (encoding.bounds.low, encoding.step, encoding.last, encoding.missing)
+            for values in (encoding.bounds.low, encoding.step, encoding.last, missing)
         )
+        self._drops = bool(encoding.complete)
         self._inverse = inverses(self._step)
         self._loops = self._each() if len(encoding) > 1 else []
         self._buffer = np.empty(0)
@@ -60,7 +67,7 @@ class Ingest:
         columns = self._buffer[: rows * width].reshape(width, rows)
         if width == 1:
             self._column(blocks[0][:, 0], columns[0])
-            return columns.T
+            return self._present(columns).T
         at = 0
         for block in blocks:
             if block.strides[0] == block.itemsize:  # its columns are one after the other, too
@@ -70,7 +77,13 @@ class Ingest:
             else:
                 self._table(block, columns, at)
             at += block.shape[1]
-        return columns.T
+        return self._present(columns).T
+
+    def _present(self, columns: Floats) -> Floats:
+        """Leave out records that are absent; columns are in the cache, so looking costs little."""
+        if not self._drops or columns.min(initial=0.0) > _ABSENT:
+            return columns
+        return columns[:, columns.min(axis=0) > _ABSENT]
 
     def _each(self) -> list[tuple[Any, ...]]:
         """Return the loop for each column and its four numbers."""

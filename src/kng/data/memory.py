@@ -51,8 +51,9 @@ class MemoryEngine(LocalEngine):
 
     def columns(self) -> tuple[Column, ...]:
         """Return names and kinds; an array of objects declares none."""
-        kinds = [self._parts[i].kind for i, _ in self._at]
-        return tuple(Column(*pair) for pair in zip(self._names, kinds, strict=True))
+        parts = [self._parts[i] for i, _ in self._at]
+        pairs = zip(self._names, parts, strict=True)
+        return tuple(Column(name, part.kind, part.optional) for name, part in pairs)
 
     def count(self) -> int:
         """Return the number of records."""
@@ -137,6 +138,11 @@ class Part:
         """What the array declares its cells to be."""
         dtype = getattr(self.cells, "dtype", None)
         return _KINDS.get(getattr(dtype, "kind", "O"), Kind.CELLS)
+
+    @property
+    def optional(self) -> bool:
+        """Whether a cell can be missing: not in arrays of whole numbers and booleans."""
+        return not (self.numeric and self.cells.dtype.kind in "iub")
 
     def block(self, rows: slice) -> Floats:
         """Return some rows as a table of float64."""

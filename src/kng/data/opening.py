@@ -9,8 +9,9 @@ from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError
 from kng.data.engine import Column, Engine, Kind
 from kng.data.labels import Labels
-from kng.data.memory import MemoryEngine, column_part, layout
-from kng.data.recipe import Filtered, Labelled, Plain
+from kng.data.memory import MemoryEngine, column_part, frame_names, is_named, layout
+from kng.data.present import ALL, Present
+from kng.data.recipe import Filtered, Labelled, Plain, Recipe
 from kng.data.registry import open_table
 from kng.data.source import TableSource
 from kng.data.where.filter import Filter
@@ -23,7 +24,7 @@ _REMEDIES = {
 }
 
 
-def open_source(data: Any, encoding: Encoding, where: Any = None) -> TableSource:
+def open_source(data: Any, encoding: Encoding, present: Present = ALL) -> TableSource:
     """Return a source over the columns that the encoding names, or over all of them.
 
     Parameters
@@ -31,8 +32,8 @@ def open_source(data: Any, encoding: Encoding, where: Any = None) -> TableSource
     data : array, sequence, series, data frame, path, address or `kng.Table`
     encoding : Encoding
         How a record becomes integers.
-    where : str, optional
-        A condition; records for which it does not hold are absent.
+    present : Present
+        Which records count.
     """
     names, width = encoding.bounds.columns, len(encoding)
     engine = open_table(data)
@@ -42,7 +43,7 @@ def open_source(data: Any, encoding: Encoding, where: Any = None) -> TableSource
                 f"bounds name columns ({', '.join(names)}), but the data have no column names. "
                 "Give a data frame, or bounds as a pair."
             )
-        if where is not None:
+        if present != ALL:
             raise SchemaError(
                 "where names columns, but the data have no column names. Give a data frame, a file "
                 "or a table."
@@ -51,24 +52,27 @@ def open_source(data: Any, encoding: Encoding, where: Any = None) -> TableSource
         for column in engine.columns():
             require_number(column, engine.called)
         return TableSource(engine, Plain(tuple(range(width))), encoding)
-    plain = Plain(positions_of(engine, names, width))
-    if where is None:
-        return TableSource(engine, plain, encoding)
-    condition = Filter.of(where, engine.columns(), engine.called)
-    return TableSource(engine, Filtered(plain, condition), encoding)
+    return _counting(engine, Plain(positions_of(engine, names, width)), encoding, present)
 
 
-def open_columns(data: Any, columns: Sequence[str], encoding: Encoding) -> TableSource:
+def open_columns(
+    data: Any, columns: Sequence[str], encoding: Encoding, present: Present = ALL
+) -> TableSource:
     """Return a source over named columns, in the order of the encoding.
 
     For a regression these are the covariates and, last, the response.
     """
     engine = _named(data)
-    return TableSource(engine, Plain(positions_of(engine, columns, len(columns))), encoding)
+    plain = Plain(positions_of(engine, columns, len(columns)))
+    return _counting(engine, plain, encoding, present)
 
 
 def open_labelled_columns(
-    data: Any, columns: Sequence[str], labels: Labels, encoding: Encoding
+    data: Any,
+    columns: Sequence[str],
+    labels: Labels,
+    encoding: Encoding,
+    present: Present = ALL,
 ) -> TableSource:
     """Return a source over named columns, the last of them a label."""
     engine = _named(data)
@@ -79,24 +83,39 @@ def open_labelled_columns(
             f"column {found.name!r} of {engine.called} holds numbers, and the classes are texts. "
             "Give the classes as numbers."
         )
-    return TableSource(engine, Labelled(tuple(covariates), label, labels), encoding)
+    recipe = Labelled(tuple(covariates), label, labels)
+    return _counting(engine, recipe, encoding, present)
 
 
-def open_regression(X: Any, y: Any, encoding: Encoding) -> TableSource:
+def open_regression(X: Any, y: Any, encoding: Encoding, present: Present = ALL) -> TableSource:
     """Return a source over covariates and a response that stand side by side."""
     engine, positions = _beside(X, y, len(encoding) - 1)
-    return TableSource(engine, Plain(positions), encoding)
+    return _counting(engine, Plain(positions), encoding, present)
 
 
-def open_labelled(X: Any, y: Any, labels: Labels, encoding: Encoding) -> TableSource:
+def open_labelled(
+    X: Any, y: Any, labels: Labels, encoding: Encoding, present: Present = ALL
+) -> TableSource:
     """Return a source over covariates and labels that stand side by side."""
     engine, (*covariates, label) = _beside(X, y, len(encoding) - 1)
-    return TableSource(engine, Labelled(tuple(covariates), label, labels), encoding)
+    return _counting(engine, Labelled(tuple(covariates), label, labels), encoding, present)
 
 
-def open_response(y: Any, encoding: Encoding) -> TableSource:
-    """Return a source over a response alone."""
-    return TableSource(MemoryEngine([column_part(y)]), Plain((0,)), encoding)
+def open_response(
+    X: Any, y: Any, width: int, encoding: Encoding, present: Present = ALL
+) -> TableSource:
+    """Return a source over the response of ``width`` covariates alone."""
+    if present == ALL:
+        return TableSource(MemoryEngine([column_part(y)]), Plain((0,)), encoding)
+    engine, (*_, response) = _beside(X, y, width)
+    return _counting(engine, Plain((response,)), encoding, present)
+
+
+def _counting(engine: Engine, recipe: Recipe, encoding: Encoding, present: Present) -> TableSource:
+    """Return a source over the records that count."""
+    if present.where is not None:
+        recipe = Filtered(recipe, Filter.of(present.where, engine.columns(), engine.called))
+    return TableSource(engine, recipe, encoding)
 
 
 def _beside(X: Any, y: Any, width: int) -> tuple[MemoryEngine, tuple[int, ...]]:
@@ -105,7 +124,8 @@ def _beside(X: Any, y: Any, width: int) -> tuple[MemoryEngine, tuple[int, ...]]:
         raise SchemaError("X and y differ in their number of records.")
     for column in MemoryEngine(covariates).columns():
         require_number(column, "X")
-    return MemoryEngine([*covariates, response]), tuple(range(width + 1))
+    names = [str(name) for name in frame_names(X)] if is_named(X) else [""] * width
+    return MemoryEngine([*covariates, response], [*names, ""]), tuple(range(width + 1))
 
 
 def _named(data: Any) -> Engine:

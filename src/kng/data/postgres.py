@@ -167,7 +167,7 @@ class PostgresEngine(LocalEngine):
     def columns(self) -> tuple[Column, ...]:
         """Return names, kinds and whether a cell can be missing, from the catalogue."""
         return tuple(
-            Column(name, kind.kind, not kind.filled, kind.declared) for name, kind in self._columns
+            Column(name, kind.kind, kind.optional, kind.declared) for name, kind in self._columns
         )
 
     def prepare(self, asked: Asked) -> None:

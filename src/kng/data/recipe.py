@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
-from kng.data.engine import Asked, Block, Floats
+from kng.data.engine import Asked, Block, Column, Floats
 from kng.data.labels import Labels
 from kng.data.where.filter import Filter
 
@@ -23,6 +21,10 @@ class Recipe(Protocol):
     @property
     def asked(self) -> Asked:
         """The columns that are read."""
+        ...
+
+    def optional(self, columns: Sequence[Column]) -> Sequence[bool]:
+        """Tell of each column of numbers whether a cell can be missing, from public facts."""
         ...
 
     def tables(self, block: Block) -> Sequence[Floats]:
@@ -41,6 +43,10 @@ class Plain:
         """The columns that are read."""
         return Asked(self.positions)
 
+    def optional(self, columns: Sequence[Column]) -> Sequence[bool]:
+        """Ask the columns."""
+        return [columns[at].optional for at in self.positions]
+
     def tables(self, block: Block) -> Sequence[Floats]:
         """Return the numbers."""
         return block.numbers
@@ -48,10 +54,7 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Covariates and, last, a label: the position of its class, or their number if it is none.
-
-    A record with a covariate that is missing has no class either: it is absent.
-    """
+    """Covariates and, last, a label: the position of its class, or their number if it is none."""
 
     covariates: tuple[int, ...]
     label: int
@@ -64,6 +67,10 @@ class Labelled:
             return Asked(self.covariates, (self.label,))
         return Asked((*self.covariates, self.label))
 
+    def optional(self, columns: Sequence[Column]) -> Sequence[bool]:
+        """Ask the covariates; a label has a code whatever it is."""
+        return [*(columns[at].optional for at in self.covariates), False]
+
     def tables(self, block: Block) -> Sequence[Floats]:
         """Return the covariates and the codes of the labels."""
         if self.labels.text:
@@ -73,9 +80,6 @@ class Labelled:
             if last.shape[1] > 1:  # covariates and labels in one table
                 tables, last = [*tables, last[:, :-1]], last[:, -1:]
             codes = self.labels.codes_of_numbers(last[:, 0])
-        absent = float(len(self.labels.classes))
-        for table in tables:
-            codes[np.isnan(table).any(axis=1)] = absent
         return [*tables, codes.reshape(-1, 1)]
 
 
@@ -94,6 +98,10 @@ class Filtered:
             (*inner.numbers, *self.condition.numbers.values()),
             (*inner.texts, *self.condition.texts.values()),
         )
+
+    def optional(self, columns: Sequence[Column]) -> Sequence[bool]:
+        """Ask the recipe; the condition decides for whole records."""
+        return self.recipe.optional(columns)
 
     def tables(self, block: Block) -> Sequence[Floats]:
         """Return the numbers of the records that are present."""

@@ -6,6 +6,7 @@ Kernels are exact and order-free, so neither blocks nor shares nor engines chang
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +33,7 @@ class TableSource:
 
     def __init__(self, engine: Engine, recipe: Recipe, encoding: Encoding) -> None:
         self.memory: int = getattr(engine, "memory", USUAL_MEMORY)  # a caller's may state none
+        encoding = _known(encoding, recipe.optional(engine.columns()))
         self._engine, self._recipe, self._encoding = engine, recipe, encoding
         self._column_sum: ColumnSum | None = None
         self._kept = Kept(encoding, engine.room)
@@ -50,8 +52,9 @@ class TableSource:
 
     @property
     def presence(self) -> Literal["always", "optional"]:
-        """Whether a record may be absent: one that fails a condition is."""
-        return "optional" if isinstance(self._recipe, Filtered) else "always"
+        """Whether a record may be absent: one that fails a condition is, or lacks a cell."""
+        absent = self._encoding.complete or isinstance(self._recipe, Filtered)
+        return "optional" if absent else "always"
 
     def count(self) -> int:
         """Return the number of records; forbidden before the charge under add-remove."""
@@ -84,7 +87,7 @@ class TableSource:
         whole = None if self._column_sum is None else self._whole()
         if self._column_sum is None or whole is None:
             return self.reduce(Sums(self._encoding.last))
-        return len(whole), (self._column_sum(whole),)
+        return self._column_sum(whole)
 
     def close(self) -> None:
         """Let go of the table."""
@@ -96,3 +99,11 @@ class TableSource:
         if len(self._encoding) > 1 or not isinstance(recipe, Plain):
             return None
         return engine.whole(recipe.positions[0]) if isinstance(engine, WholeColumns) else None
+
+
+def _known(encoding: Encoding, optional: Sequence[bool]) -> Encoding:
+    """Return the encoding without absence for columns in which no cell can be missing."""
+    for column, can_be_missing in enumerate(optional):
+        if not can_be_missing:
+            encoding = encoding.always(column)
+    return encoding

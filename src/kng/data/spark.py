@@ -92,7 +92,7 @@ class SparkEngine:
     def columns(self) -> tuple[Column, ...]:
         """Return names and kinds from the schema."""
         return tuple(
-            Column(field.name, _kind(field.dataType), field.nullable, field.dataType.simpleString())
+            _column(field.name, field.dataType, field.nullable)
             for field in self._frame.schema.fields
         )
 
@@ -172,6 +172,12 @@ class SparkEngine:
         """Return where the columns stand among those that are read."""
         read, wanted = self._read(), self._wanted
         return Asked(tuple(map(read.index, wanted.numbers)), tuple(map(read.index, wanted.texts)))
+
+
+def _column(name: str, declared: Any, nullable: bool) -> Column:
+    """Return what is public of a column; floats can be NaN, which is missing too."""
+    words = declared.simpleString()
+    return Column(name, _kind(declared), nullable or words in ("float", "double"), words)
 
 
 def _kind(declared: Any) -> Kind:

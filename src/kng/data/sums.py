@@ -43,22 +43,24 @@ class Sums:
 
 
 class ColumnSum:
-    """The exact sum of one array, clipped, rounded and added in one compiled pass.
+    """The number of records in one array, and their exact sum: clipped, rounded and added at once.
 
     Made before the charge, which loads the loop for the array's kind; float32 has one of its own.
     """
 
-    __slots__ = ("_dtype", "_loop", "_numbers")
+    __slots__ = ("_drops", "_dtype", "_loop", "_numbers")
 
     def __init__(self, encoding: Encoding, dtype: np.dtype[Any]) -> None:
         # Imported here: the compiler takes longer to load than a short column takes to sum.
         from kng.core.compiled import load
         from kng.data.summing import divide_sum, scale_narrow_sum, scale_sum
 
-        low, step, last, default = (
-            float(values[0])
-            for values in (encoding.bounds.low, encoding.step, encoding.last, encoding.missing)
+        low, step, last = (
+            float(values[0]) for values in (encoding.bounds.low, encoding.step, encoding.last)
         )
+        # What is absent adds nothing.
+        default = float(encoding.missing[0] or 0)
+        self._drops = bool(encoding.complete)
         inverse = float(inverses(np.array([step]))[0])
         narrow = inverse and dtype == np.float32
         self._dtype = np.dtype(np.float32 if narrow else np.float64)
@@ -66,10 +68,12 @@ class ColumnSum:
         self._numbers = low, inverse or step, last, default
         load(self._loop)
 
-    def __call__(self, cells: np.ndarray[Any, Any]) -> int:
-        """Return the sum of the integers that the cells become."""
-        total = 0
+    def __call__(self, cells: np.ndarray[Any, Any]) -> tuple[int, Point]:
+        """Return how many cells count, and the sum of the integers that they become."""
+        total, absent = 0, 0
         for at in range(0, len(cells), BATCH_RECORDS):
             part = np.ascontiguousarray(cells[at : at + BATCH_RECORDS], dtype=self._dtype)
             total += int(self._loop(part, *self._numbers))
-        return total
+            if self._drops:
+                absent += int(np.count_nonzero(np.isnan(part)))
+        return len(cells) - absent, (total,)

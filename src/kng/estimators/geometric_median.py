@@ -13,7 +13,7 @@ from kng.core.parts import Domain
 from kng.core.problem import Problem
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
-from kng.data import open_source, open_table
+from kng.data import Present, open_source, open_table
 from kng.domains import Box
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.planned import planned
@@ -30,7 +30,7 @@ def geometric_median(
     epsilon: Any = None,
     scale: Any = None,
     granularity: Any = None,
-    missing: Any = None,
+    missing: Any = "drop",
     where: Any = None,
     mechanism: Any = "auto",
     norm: Any = "auto",
@@ -64,8 +64,10 @@ def geometric_median(
     granularity : number, optional
         Public step of the data and of the answer, in units of scale. With the true step of the data
         ties are answered exactly. Without it the widest column is read in 2**24 steps or more.
-    missing : number or one per column, optional
-        What NaN, None and text count as; the middle of the bounds unless given.
+    missing : "drop", a number, or one per column
+        What becomes of a record with a missing cell (NaN, None, text that is no number). "drop"
+        leaves it out, and how many are left out stays private; a number takes its place.
+        docs/missing.md.
     where : str, optional
         A condition on columns of a table, such as "age >= 40 and sex = 'F'". Records for which it
         does not hold are absent: they have no part in the answer, and how many there are stays
@@ -122,7 +124,8 @@ def geometric_median(
     units = _scale(scale, box)
     distance = Distance(tuple(units))
     records = distance.encode(box, granularity, missing)
-    source = open_source(data, records, where)
+    present = Present(where)
+    source = open_source(data, records, present)
     unit = ask.unit(source)
     loss, lattice = distance.over(records), records.lattice
     place: Domain = Box.of(lattice) if way.base is None else between(lattice, way.base)
@@ -138,7 +141,7 @@ def geometric_median(
     facts = {
         "unit of distance": listed(show(v) for v in units),
         **details(records, unit),
-        **stated(where),
+        **stated(present),
     }
     if base is not None:
         facts |= said(base)

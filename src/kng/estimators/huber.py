@@ -132,6 +132,12 @@ class HuberRegressor(PrivateRegressor):
         Public bound on the number of records under add-remove.
     records_per_person : int
         How many records one person may have; the guarantee is per person.
+    missing : "drop", a number, or {column: number}
+        What becomes of a record with a missing cell (NaN, None, text that is no number). "drop"
+        leaves it out, and how many are left out stays private; a number takes its place.
+    where : str, optional
+        A condition on columns of a table, such as "age >= 40"; records for which it does not hold
+        are left out. docs/conditions.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read. Copies and clones charge the same account.
     random_state : int, optional
@@ -184,6 +190,8 @@ class HuberRegressor(PrivateRegressor):
         neighbours: str = "replace-one",
         n_max: int | None = None,
         records_per_person: int = 1,
+        missing: Any = "drop",
+        where: str | None = None,
         ledger: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -202,6 +210,8 @@ class HuberRegressor(PrivateRegressor):
         self.neighbours = neighbours
         self.n_max = n_max
         self.records_per_person = records_per_person
+        self.missing = missing
+        self.where = where
         self.ledger = ledger
         self.random_state = random_state
 
@@ -230,7 +240,7 @@ class HuberRegressor(PrivateRegressor):
         way.refuse_norm()
         way.refuse_centre()
         columns, openings = look()
-        design = self._design(columns)
+        design = self._filled(self._design(columns), columns)
         resolved(ask.epsilon, None, design)
         if design.dim > _DRAWN and way.sampler not in _ANY:
             raise IncompatibleParts(

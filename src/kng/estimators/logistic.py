@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
 from kng.core.design import Design, design_of
+from kng.core.encoding import Encoding
 from kng.core.exact import positive, show
 from kng.core.lattice import Lattice
 from kng.core.parts import Domain, Point
@@ -77,6 +78,12 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         Public bound on the number of records under add-remove.
     records_per_person : int
         How many records one person may have; the guarantee is per person.
+    missing : "drop", a number, or {column: number}
+        What becomes of a record with a missing cell (NaN, None, text that is no number). "drop"
+        leaves it out, and how many are left out stays private; a number takes its place.
+    where : str, optional
+        A condition on columns of a table, such as "age >= 40"; records for which it does not hold
+        are left out. docs/conditions.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read. Copies and clones charge the same account.
     random_state : int, optional
@@ -130,6 +137,8 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         neighbours: str = "replace-one",
         n_max: int | None = None,
         records_per_person: int = 1,
+        missing: Any = "drop",
+        where: str | None = None,
         ledger: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -147,13 +156,15 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         self.neighbours = neighbours
         self.n_max = n_max
         self.records_per_person = records_per_person
+        self.missing = missing
+        self.where = where
         self.ledger = ledger
         self.random_state = random_state
 
     def _refit(self, look: Look) -> None:
         ask, classes = self._request(), declared(self.classes)
         columns, openings = look()
-        design = self._design_for(columns, len(classes))
+        design = self._filled(self._design_for(columns, len(classes)), columns)
         resolved(ask.epsilon, None, design)
         source = openings.table(design.records)
         # A record whose label is no class is absent, and has the score 0.
@@ -176,7 +187,7 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
             Lattice(each.origin * times, each.step * times, each.last * times),
             False,
             self._public_bounds(columns),
-            self._described(columns, classes, ask, details(design.records, unit)),
+            self._described(columns, classes, ask, details(_unlabelled(design.records), unit)),
             finish,
             design.units.repeated(times),
         )
@@ -209,13 +220,13 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         columns, _ = super()._in_memory(X, y)
         table = covariates_in(X, self._declared_width())
         labels = labels_of(declared(self.classes))
-        opening = partial(open_labelled, table, response_in(y), labels)
+        opening = partial(open_labelled, table, response_in(y), labels, present=self._present)
         return columns, Openings(opening, opening)
 
     def _of_columns(self, engine: Engine, names: Sequence[str]) -> Openings:
         """Open columns of a table, the last of them the label."""
         labels = labels_of(declared(self.classes))
-        opening = partial(open_labelled_columns, engine, names, labels)
+        opening = partial(open_labelled_columns, engine, names, labels, present=self._present)
         return Openings(opening, opening)
 
     def _described(
@@ -226,7 +237,6 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         rest: dict[str, str],
     ) -> dict[str, Fact]:
         names, shown = self._coefficients(columns), tuple(str(label) for label in classes)
-        absent = "an absent record, as does a label that is no class"
         if len(classes) == 2:
             odds = f"log-odds of {shown[1]} against {shown[0]}"
             found: dict[str, Fact] = {"classes": odds, "coefficients": names}
@@ -236,7 +246,7 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
                 "epsilon per class": show(ask.epsilon / len(classes)),
                 "coefficients": tuple(f"{name} for {label}" for label in shown for name in names),
             }
-        return {**found, **self._facts(), **rest, "missing counts as": absent}
+        return {**found, **self._facts(), **rest, "other labels": "their records are left out"}
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return log-odds, of the second of two classes or of each class against the rest.
@@ -306,3 +316,8 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def _unlabelled(records: Encoding) -> Encoding:
+    """Return the encoding as a receipt tells it: a missing label is left out, as is any other."""
+    return replace(records, missing=(*records.missing[:-1], None))

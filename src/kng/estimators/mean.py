@@ -18,7 +18,7 @@ from kng.core.problem import Problem
 from kng.core.receipt_text import RECORD_BALL
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
-from kng.data import open_source
+from kng.data import Present, open_source
 from kng.domains import Box, Whole
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.noisy import mean_noise
@@ -44,7 +44,7 @@ def mean(
     bounds: Any = None,
     epsilon: Any = None,
     granularity: Any = None,
-    missing: Any = None,
+    missing: Any = "drop",
     where: Any = None,
     mechanism: Any = "auto",
     norm: Any = "auto",
@@ -72,8 +72,10 @@ def mean(
     granularity : number or one per column, optional
         Public step of the data and of the answer, such as 1 for whole years. Without it the
         data are read on a fine lattice and the answer is as fine as the noise.
-    missing : number or one per column, optional
-        What NaN, None and text count as; the middle of the bounds unless given.
+    missing : "drop", a number, or one per column
+        What becomes of a record with a missing cell (NaN, None, text that is no number). "drop"
+        leaves it out, and how many are left out stays private; a number takes its place.
+        docs/missing.md.
     where : str, optional
         A condition on columns of a table, such as "age >= 40 and sex = 'F'". Records for which it
         does not hold are absent: they have no part in the answer, and how many there are stays
@@ -83,8 +85,8 @@ def mean(
         weigh the lattice between the bounds, in up to five columns.
     norm : {"auto", "weighted-sup", "l1", "l2", "linf"} or a norm of `kng.norms`
         Norm of the noise, or of the gradient. "auto" is the weighted sup norm, the best one for a
-        box, and with ``where`` and up to four columns `Hull`, the best one there. With a private
-        number of records the sum has a coordinate more, the count.
+        box, and where records may be absent `Hull`, the best one there, for up to four columns.
+        With a private number of records the sum has a coordinate more, the count.
     domain : domain of `kng.domains`, optional
         Where "kng" and "exponential" look for the answer, in its units; between the bounds unless
         given.
@@ -135,7 +137,8 @@ def mean(
     names = ("auto", "k-norm", "kng", "exponential")
     way = way_of(mechanism, names, norm=norm, domain=domain, sampler=sampler, base=base)
     one_of("sampler", way.sampler, ("auto", "noise", "order", "branch-and-bound", "hit-and-run"))
-    source = open_source(data, records, where)
+    present = Present(where)
+    source = open_source(data, records, present)
     unit = ask.unit(source)
     if way.name in ("kng", "exponential"):
         weigh = KNG() if way.name == "kng" else Exponential()
@@ -151,7 +154,7 @@ def mean(
     def finish(drawn: Sequence[Point]) -> Point:
         return _estimate(plan, drawn[0], held)
 
-    answers, facts = problem.answers, {**_ball(held), **details(records, unit), **stated(where)}
+    answers, facts = problem.answers, {**_ball(held), **details(records, unit), **stated(present)}
     if base is not None:
         facts = {**said(base), **facts}
 

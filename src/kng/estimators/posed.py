@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from kng.core.bounds import Bounds, bounds_of
-from kng.core.design import Design, design_of
+from kng.core.design import Design
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import IncompatibleParts, KngError, SpecError
 from kng.core.exact import show
@@ -28,6 +28,7 @@ from kng.estimators.public_facts import (
     Kind,
     covariate_bounds,
     declared_width,
+    filled,
     on_effects,
     response_bounds,
     response_range,
@@ -154,8 +155,7 @@ def _linear(
         )
     columns, covariates, stated = _sides(loss, domain, asked, columns)
     design = design_for(loss, covariates, stated, kind)
-    if asked.missing is not None:
-        design = _filled(design, columns, asked.missing)
+    design = filled(design, columns, asked.missing)
     over, known, answers = on_effects(loss, design, domain, kind)
     shown = Bounds(covariates.low, covariates.high, columns.covariates)
     if stated is not None:
@@ -232,12 +232,3 @@ def design_for(loss: Linear, covariates: Bounds, stated: Any, kind: Kind) -> Des
     read = response_range if scale is None else response_bounds
     response = None if stated is None and scale is not None else read(stated)
     return loss.encode(covariates, response, "value" if kind == "value" else "gradient")
-
-
-def _filled(design: Design, columns: Columns, missing: Any) -> Design:
-    """Return the design with another default for missing cells."""
-    records = design.records
-    bounds = replace(records.bounds, columns=(*columns.covariates, columns.response))
-    known = encoding_of(bounds, granularity=list(records.step), missing=missing, bits=0)
-    facts = design.intercept, design.scale, design.origin
-    return design_of(replace(records, missing=known.missing), *facts)

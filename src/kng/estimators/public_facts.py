@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from kng.bases import Earlier
 from kng.core.bounds import Bounds, bounds_of
-from kng.core.design import REACH, Design
-from kng.core.encoding import Encoding
+from kng.core.design import REACH, Design, design_of
+from kng.core.encoding import DROP, Encoding, encoding_of
 from kng.core.errors import SchemaError, SpecError
 from kng.core.exact import exact, show
 from kng.core.lattice import Lattice
@@ -241,3 +241,26 @@ def on_effects(
             )
     answers = loss.lattice(design, bound)
     return loss.over(design, answers), known, answers
+
+
+def filled(design: Design, columns: Columns, missing: Any) -> Design:
+    """Return the design with what missing cells count as, where it is stated."""
+    if missing is None or (isinstance(missing, str) and missing == DROP):
+        return design
+    records, names = design.records, (*columns.covariates, columns.response)
+    if isinstance(missing, Mapping):
+        _refuse_unknown(missing, names)
+        missing = {name: missing.get(name, DROP) for name in names}
+    bounds = replace(records.bounds, columns=names)
+    known = encoding_of(bounds, granularity=list(records.step), missing=missing, bits=0)
+    facts = design.intercept, design.scale, design.origin
+    return design_of(replace(records, missing=known.missing), *facts)
+
+
+def _refuse_unknown(missing: Mapping[Any, Any], names: tuple[str, ...]) -> None:
+    unknown = [name for name in missing if name not in names]
+    if unknown:
+        raise SpecError(
+            f"missing names {unknown[0]!r}, which is no column of the model. It has "
+            f"{', '.join(map(repr, names))}."
+        )

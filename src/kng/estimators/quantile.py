@@ -22,7 +22,7 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, certified, release
-from kng.data import open_source
+from kng.data import Present, open_source
 from kng.domains import Box, Ordered
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.noisy import rank_noise
@@ -50,7 +50,7 @@ def quantile(
     bounds: Any = None,
     epsilon: Any = None,
     granularity: Any = None,
-    missing: Any = None,
+    missing: Any = "drop",
     where: Any = None,
     mechanism: Any = "auto",
     domain: Any = None,
@@ -80,8 +80,10 @@ def quantile(
     granularity : number, optional
         Public step of the data and of the answer. With the true step of the data (1 for whole
         dollars) ties are answered exactly.
-    missing : number, optional
-        What NaN, None and text count as; the middle of the bounds unless given.
+    missing : "drop" or a number
+        What becomes of a record with a missing cell (NaN, None, text that is no number). "drop"
+        leaves it out, and how many are left out stays private; a number takes its place.
+        docs/missing.md.
     where : str, optional
         A condition on columns of a table, such as "age >= 40 and sex = 'F'". Records for which it
         does not hold are absent: they have no part in the answer, and how many there are stays
@@ -132,7 +134,7 @@ def quantile(
         random_state=random_state,
     )
     parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler, base))
-    return _release("quantile", (data, where), q, parts, ask)
+    return _release("quantile", (data, Present(where)), q, parts, ask)
 
 
 def median(
@@ -141,7 +143,7 @@ def median(
     bounds: Any = None,
     epsilon: Any = None,
     granularity: Any = None,
-    missing: Any = None,
+    missing: Any = "drop",
     where: Any = None,
     mechanism: Any = "auto",
     domain: Any = None,
@@ -189,7 +191,7 @@ def median(
         random_state=random_state,
     )
     parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler, base))
-    return _release("median", (data, where), Fraction(1, 2), parts, ask)
+    return _release("median", (data, Present(where)), Fraction(1, 2), parts, ask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,15 +244,15 @@ def _read_parts(
     return _Parts(records, weigh, weighed, way.sampler, tuple(said(base).items()))
 
 
-def _release(name: str, held: tuple[Any, Any], q: Any, parts: _Parts, ask: Request) -> Release:
-    """Release quantiles of data for whose records a condition holds, if there is one."""
+def _release(name: str, held: tuple[Any, Present], q: Any, parts: _Parts, ask: Request) -> Release:
+    """Release quantiles of data, of the records that count."""
     taus, records = _taus(q), parts.records
-    (data, where) = held
-    source = open_source(data, records, where)
+    data, present = held
+    source = open_source(data, records, present)
     unit = ask.unit(source)
     asked = parts, tuple(taus), unit, ask.epsilon
     plans = _plans(*asked) if parts.hashed else _plans.__wrapped__(*asked)
-    facts = {**dict(parts.said), **details(records, unit), **stated(where)}
+    facts = {**dict(parts.said), **details(records, unit), **stated(present)}
     if _several(q):
         share = {"epsilon per quantile": show(plans[0].epsilon)} if len(plans) == len(taus) else {}
         facts = {"quantiles": ", ".join(show(tau) for tau in taus), **share, **facts}

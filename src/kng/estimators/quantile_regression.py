@@ -133,6 +133,12 @@ class QuantileRegressor(PrivateRegressor):
         Public bound on the number of records under add-remove.
     records_per_person : int
         How many records one person may have; the guarantee is per person.
+    missing : "drop", a number, or {column: number}
+        What becomes of a record with a missing cell (NaN, None, text that is no number). "drop"
+        leaves it out, and how many are left out stays private; a number takes its place.
+    where : str, optional
+        A condition on columns of a table, such as "age >= 40"; records for which it does not hold
+        are left out. docs/conditions.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read. Copies and clones charge the same account.
     random_state : int, optional
@@ -190,6 +196,8 @@ class QuantileRegressor(PrivateRegressor):
         neighbours: str = "replace-one",
         n_max: int | None = None,
         records_per_person: int = 1,
+        missing: Any = "drop",
+        where: str | None = None,
         ledger: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -210,6 +218,8 @@ class QuantileRegressor(PrivateRegressor):
         self.neighbours = neighbours
         self.n_max = n_max
         self.records_per_person = records_per_person
+        self.missing = missing
+        self.where = where
         self.ledger = ledger
         self.random_state = random_state
 
@@ -223,7 +233,8 @@ class QuantileRegressor(PrivateRegressor):
             self._minimise(ask, asked, columns, openings)
             return
         self.__dict__.pop("smoothing_", None)
-        width, design = drawn_bandwidth(self._way, self.smoothing), self._design(columns)
+        width = drawn_bandwidth(self._way, self.smoothing)
+        design = self._filled(self._design(columns), columns)
         resolved(ask.epsilon, None, design)
         source = openings.table(design.records)
         unit, m = ask.unit(source), len(asked)
@@ -264,10 +275,10 @@ class QuantileRegressor(PrivateRegressor):
         bounds = response_range(self.bounds_y)
         response = self._cut(*bounds, SCALED_RESPONSE_STEPS)
         records = encoded(self._covariates(columns), response, self._cut)
-        design = design_of(records, bool(self.fit_intercept))
+        design = self._filled(design_of(records, bool(self.fit_intercept)), columns)
         resolved(ask.epsilon, None, design)
         width = bandwidth_of(self.smoothing, design)
-        source = openings.table(records)
+        source = openings.table(design.records)
         unit = ask.unit(source)
         fit = SmoothedRequest(design, unit, bounds, asked, way, width).fit(
             source, openings.response
@@ -297,18 +308,14 @@ class QuantileRegressor(PrivateRegressor):
         self.coef_ = slopes if asked.several else slopes[0]
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return predictions; post-processing of the release, hence free.
+        """Return predictions, as other models do; those of several quantiles are sorted.
 
-        Those of several quantiles are sorted, row by row, so that they are in order wherever the
-        covariates lie. That brings them no farther from the true quantiles, which are in order.
-        Cells are read as in `fit`: what is missing there has the prediction NaN here, and no record
-        raises.
+        Sorting a row keeps quantiles in order wherever the covariates lie, and brings none farther
+        from the true ones, which are in order.
 
         Parameters
         ----------
         X : array-like of shape (n, features)
-            Columns in the order of `fit`, by name if they had names. A row of a list that has
-            another width is missing.
 
         Returns
         -------

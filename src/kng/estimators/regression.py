@@ -26,6 +26,7 @@ from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
 from kng.data import (
     Engine,
+    Present,
     covariates_of,
     open_columns,
     open_regression,
@@ -43,11 +44,12 @@ from kng.estimators.public_facts import (
     Openings,
     covariate_bounds,
     declared_width,
+    filled,
     resolved,
     response_bounds,
     table_columns,
 )
-from kng.estimators.request import Request, Way, details, request_of, way_of
+from kng.estimators.request import Request, Way, details, request_of, stated, way_of
 from kng.estimators.unfitted import Unfitted
 
 
@@ -79,6 +81,8 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
     neighbours: str
     n_max: int | None
     records_per_person: int
+    missing: Any
+    where: Any
     ledger: Any
     random_state: Any
     intercept_: Any
@@ -131,7 +135,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         ask = self._request()
         coef_bound = None if self.coef_bound is None else positive(self.coef_bound, "coef_bound")
         columns, openings = look()
-        design = self._design(columns)
+        design = self._filled(self._design(columns), columns)
         resolved(ask.epsilon, coef_bound, design)
         source = openings.table(design.records)
         unit = ask.unit(source)
@@ -184,6 +188,15 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             random_state=self.random_state,
         )
 
+    @property
+    def _present(self) -> Present:
+        """Which records count."""
+        return Present(self.where)
+
+    def _filled(self, design: Design, columns: Columns) -> Design:
+        """Return a design with what missing cells count as, where it is stated."""
+        return filled(design, columns, self.missing)
+
     def _design(self, columns: Columns) -> Design:
         raise NotImplementedError
 
@@ -210,8 +223,9 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             )
         columns = Columns(self.n_features_in_, names_in(X))
         response = response_in(y)
-        table = partial(open_regression, X, response)
-        return columns, Openings(table, partial(open_response, response))
+        present, width = self._present, self.n_features_in_
+        table = partial(open_regression, X, response, present=present)
+        return columns, Openings(table, partial(open_response, X, response, width, present=present))
 
     def _in_table(self, X: Any, y: Any, target: Any, features: Any) -> tuple[Columns, Openings]:
         """Take columns of a table by name."""
@@ -229,8 +243,8 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
 
     def _of_columns(self, engine: Engine, names: Sequence[str]) -> Openings:
         """Open columns of a table, the last of them the response."""
-        table = partial(open_columns, engine, names)
-        return Openings(table, partial(open_columns, engine, names[-1:]))
+        table = partial(open_columns, engine, names, present=self._present)
+        return Openings(table, partial(open_columns, engine, names[-1:], present=self._present))
 
     def _release(
         self, columns: Columns, design: Design, fit: Fit, source: Source, ask: Request
@@ -275,8 +289,8 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         return Bounds((*low, low_y), (*high, high_y), (*names, columns.target))
 
     def _facts(self) -> dict[str, str]:
-        """Return the other numbers that the caller has stated."""
-        facts = {}
+        """Return what else the caller has stated."""
+        facts = stated(self._present)
         if self.coef_bound is not None:
             facts["coef_bound"] = show(exact(self.coef_bound, "coef_bound"))
         way = self._way

@@ -18,6 +18,7 @@ from kng.core.kinds import members, require
 from kng.core.parts import Base, Domain, Ledger, Norm, described
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.records import USUAL_MEMORY, Source
+from kng.data import Present
 from kng.estimators.based import base_part
 from kng.ledger import Ledger as StoredLedger
 
@@ -260,8 +261,9 @@ def _same(value: Any, usual: str | None) -> bool:
     return value is usual or (isinstance(value, str) and value == usual)
 
 
-def stated(where: Any) -> dict[str, str]:
-    """Return what a receipt says of a condition."""
+def stated(present: Present) -> dict[str, str]:
+    """Return what a receipt says of which records count."""
+    where = present.where
     return {} if where is None else {"where": f"{where} (other records are absent)"}
 
 
@@ -270,13 +272,25 @@ def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
     return dict(_details(records, unit))
 
 
+def _missing(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
+    """Return what a receipt says of missing cells; nothing where there can be none."""
+    if unit.presence == "always" and records.complete:
+        return {}
+    lattice = records.lattice
+    each = [
+        "dropped" if k is None else show(low + k * step)
+        for k, low, step in zip(records.missing, lattice.origin, lattice.step, strict=True)
+    ]
+    if set(each) == {"dropped"}:
+        return {"missing cells": "records that lack one are left out; how many stays private"}
+    return {"missing counts as": listed(each)}
+
+
 @lru_cache(maxsize=64)
 def _details(records: Encoding, unit: PrivacyUnit) -> tuple[tuple[str, str], ...]:
     facts = {
         "granularity": listed(show(step) for step in records.step),
-        "missing counts as": listed(
-            show(value) for value in records.lattice.units(records.missing)
-        ),
+        **_missing(records, unit),
     }
     if isinstance(unit.neighbours, ReplaceOne):
         facts["records"] = f"{unit.neighbours.n} (public)"

@@ -15,7 +15,7 @@ from math import ceil
 from kng.bases import Uniform
 from kng.core.bounds import Bounds
 from kng.core.design import Design
-from kng.core.encoding import Encoding, encoding_of
+from kng.core.encoding import DROP, Encoding, encoding_of
 from kng.core.lattice import Lattice
 from kng.core.parts import Domain, Loss, Norm, Point
 from kng.core.privacy import PrivacyUnit, ReplaceOne
@@ -193,7 +193,14 @@ class ScaledFit:
     def _records(self) -> Encoding:
         low, high = self.bounds
         step = (high - low) / SCALE_STEPS
-        return encoding_of(Bounds((low,), (high,)), granularity=step, missing=None, bits=0)
+        # As in the fit: a missing response is absent, or counts as a public number.
+        whole, known = self.design.records.missing[-1], self.design.records
+        if whole is None:
+            missing: Fraction | str = DROP
+        else:
+            value = known.bounds.low[-1] + whole * known.step[-1]
+            missing = min(max(value, low), high)
+        return encoding_of(Bounds((low,), (high,)), granularity=step, missing=missing, bits=0)
 
     def _draws(
         self,

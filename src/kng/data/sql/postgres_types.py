@@ -46,6 +46,7 @@ _KINDS = {
     Family.DATE: Kind.DATE,
 }
 _NUMBERS = (Family.WHOLE, Family.DECIMAL, Family.FLOAT)
+_NEVER_NAN = (Family.WHOLE, Family.MONEY, Family.BOOLEAN, Family.DATE)
 _EXACT = (Family.WHOLE, Family.DECIMAL, Family.NUMERIC)
 
 
@@ -59,6 +60,11 @@ class PostgresType:
     scale: int = 0
     collation: str = ""
     filled: bool = False  # declared NOT NULL
+
+    @property
+    def optional(self) -> bool:
+        """Whether a cell can be missing; floats and decimals can be NaN."""
+        return not self.filled or self.family not in _NEVER_NAN
 
     @property
     def kind(self) -> Kind:

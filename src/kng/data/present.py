@@ -1,0 +1,19 @@
+"""Which records of a table have a part in an answer; the others are absent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What is stated of records that count, for one release.
+
+    ``where`` is a condition on columns of the table; records for which it does not hold are absent.
+    What a missing cell does is said column by column, by the encoding.
+    """
+
+    where: str | None = None
+
+
+ALL = Present()
