@@ -12,8 +12,8 @@ from scipy import integrate, stats
 from kng.core.noise.ranks import RankNoise
 from kng.core.noise.ratio import box_sum_tail, hull_sum_tail
 from kng.core.noise.tails import Tail, box_tail, laplace_steps, upper_gamma
-from kng.norms import L1, L2, Hull, LInf, Polytope
 from kng.mechanisms.noise_tails import tails_of
+from kng.norms import L1, L2, Hull, LInf, Polytope
 
 
 def _laplace(rate, k):

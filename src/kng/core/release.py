@@ -86,7 +86,7 @@ class Release:
                 f"This {self.statistic} says nothing about its noise: the law depends on the "
                 "records, or the receipt is of an earlier version. docs/noise.md lists what does."
             )
-        ends = self.noise.ends(self.exact_value, self.lattice, chance)
+        ends = self.noise.ends(self, chance)
         sides = (ends.low, ends.high, ends.margin)
         found = [side[0] if self.scalar else side for side in sides]
         return NoiseInterval(*found, chance, self.noise.kind, self.noise.unit)

@@ -23,6 +23,7 @@ from kng.domains import Box, Whole
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.noisy import mean_noise
 from kng.estimators.planned import planned
+from kng.estimators.plans import plan_mean, with_plan
 from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
 from kng.estimators.request import Way, details, named_norm, one_of, request_of, stated, way_of
 from kng.losses.location import Location
@@ -38,6 +39,7 @@ _MEAN = Location(Squared())
 _HULLS = 4
 
 
+@with_plan(plan_mean)
 def mean(
     data: Any,
     *,

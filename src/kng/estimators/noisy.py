@@ -129,7 +129,12 @@ def rank_noise(plans: Sequence[DensityPlan], quantiles: Sequence[Fraction]) -> R
     whole = tuple(points.first) == (0,) * len(points.first) and tuple(points.last) == (
         records.last[0],
     ) * len(points.last)
-    if plan.weighs != "gradient" or plan.steady is None or not problem.domain.base.even or not whole:
+    if (
+        plan.weighs != "gradient"
+        or plan.steady is None
+        or not problem.domain.base.even
+        or not whole
+    ):
         return None
     if records.last[0] == 0:
         return None

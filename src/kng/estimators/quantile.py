@@ -26,6 +26,7 @@ from kng.data import Present, open_source
 from kng.domains import Box, Ordered
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.noisy import rank_noise
+from kng.estimators.plans import plan_median, plan_quantile, with_plan
 from kng.estimators.request import Request, details, one_of, request_of, stated, way_of
 from kng.losses.location import Location
 from kng.losses.pointwise.pinball import Pinball
@@ -43,6 +44,7 @@ _SAMPLERS = ("auto", "together", "order", "branch-and-bound", "hit-and-run")
 _SIMPLE = (int, float, str, Fraction, type(None))
 
 
+@with_plan(plan_quantile)
 def quantile(
     data: Any,
     q: Any,
@@ -137,6 +139,7 @@ def quantile(
     return _release("quantile", (data, Present(where)), q, parts, ask)
 
 
+@with_plan(plan_median)
 def median(
     data: Any,
     *,

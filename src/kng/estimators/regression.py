@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from kng.domains import L1Ball
 from kng.estimators.array_shapes import covariates_in, names_in, response_in
 from kng.estimators.based import base_of, said
 from kng.estimators.fit import Fit
+from kng.estimators.predicted_noise import predicted_noise
 from kng.estimators.public_facts import (
     Columns,
     Look,
@@ -51,6 +52,9 @@ from kng.estimators.public_facts import (
 )
 from kng.estimators.request import Request, Way, details, request_of, stated, way_of
 from kng.estimators.unfitted import Unfitted
+
+if TYPE_CHECKING:
+    from kng.estimators.planning.report import ReleasePlan
 
 
 class PrivateModel(BaseEstimator):  # type: ignore[misc]
@@ -113,6 +117,48 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         if target is None and features is None:
             return self._fit(partial(self._in_memory, X, y))
         return self._fit(partial(self._in_table, X, y, target, features))
+
+    def plan(
+        self,
+        *,
+        n: int,
+        features: Any = None,
+        residual: Any = None,
+        spread: Any = None,
+        centre: Any = None,
+        coef: Any = None,
+        intercept: Any = None,
+        target: Any = None,
+    ) -> ReleasePlan:
+        """Return what a fit would be worth, from public facts and guesses; no record is read.
+
+        Parameters
+        ----------
+        n : int
+            Number of records.
+        features : int or list of str, optional
+            Covariates, where bounds_X is one pair for all of them.
+        residual : number, optional
+            Guess of the standard deviation of residuals; a sixth of the range of y unless given.
+        spread, centre : number or one per covariate, optional
+            Guesses of the standard deviation and the mean of covariates, which are then normal and
+            clipped to their bounds; without a spread uniform between them.
+        coef, intercept : optional
+            Guesses of the coefficients; slopes of 0 and the middle of bounds_y unless given.
+        target : number, optional
+            Error that is asked for, in units of coefficients: the plan says what it needs.
+
+        Returns
+        -------
+        ReleasePlan
+            Expected errors, a verdict, what a target needs, and a dry run. docs/plan.md.
+        """
+        from kng.estimators.planning.regressions import model_plan
+
+        return model_plan(
+            self, n=n, features=features, residual=residual, spread=spread, centre=centre,
+            coef=coef, intercept=intercept, target=target,
+        )  # fmt: skip
 
     def _fit(self, look: Look) -> Self:
         """Fit to the columns that ``look`` finds, once the options are read."""
@@ -265,8 +311,9 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             return fitted if also is None else fitted + also.of(drawn)
 
         answer = Answer(
-            self._statistic, lattice, False, self._public_bounds(columns), facts, finish, units
-        )
+            self._statistic, lattice, False, self._public_bounds(columns), facts, finish, units,
+            lambda drawn: predicted_noise([fit.plan], drawn, design.half_y),
+        )  # fmt: skip
         self.__dict__.pop("threshold_", None)
         result = release([*fit.before, Stage([fit.plan], source)], answer, ask.ledger, ask.bits)
         if fit.threshold is not None:

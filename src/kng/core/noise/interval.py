@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from fractions import Fraction
+from typing import Literal, Protocol
 
 from kng.core.errors import SpecError
+from kng.core.lattice import AffineMap, Lattice
 
 Kind = Literal["exact", "ranks", "predicted"]
 
@@ -44,6 +46,30 @@ class NoiseInterval:
     def __iter__(self) -> Iterator[float | tuple[float, ...]]:
         """Yield low and high."""
         return iter((self.low, self.high))
+
+
+class Released(Protocol):
+    """What an interval asks of a release."""
+
+    @property
+    def integers(self) -> tuple[int, ...]:
+        """The lattice point that was drawn."""
+        ...
+
+    @property
+    def lattice(self) -> Lattice:
+        """Where answers live."""
+        ...
+
+    @property
+    def units(self) -> AffineMap | None:
+        """The public map to the caller's units."""
+        ...
+
+    @property
+    def exact_value(self) -> tuple[Fraction, ...]:
+        """The answer."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

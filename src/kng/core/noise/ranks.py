@@ -11,14 +11,12 @@ rank that was asked for; of several quantiles that are drawn together, at least 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, log
 from typing import Any, ClassVar
 
-from kng.core.lattice import Lattice
-from kng.core.noise.interval import Ends, Kind
+from kng.core.noise.interval import Ends, Kind, Released
 
 # Draws are within 2**-39 of their law (`kng.core.smoothing`).
 _SLACK = 2.0**-38
@@ -72,7 +70,7 @@ class RankNoise:
         beyond = max((1 - level) / self.draws - _SLACK, _SLACK)
         return max(0.0, (self.points + log((1 - beyond) / beyond)) / float(self.rate))
 
-    def ends(self, value: Sequence[Fraction], lattice: Lattice, level: float) -> Ends:  # noqa: ARG002
+    def ends(self, released: Released, level: float) -> Ends:  # noqa: ARG002
         """Return the interval of ranks around each quantile."""
         t, numbers = self.within(level), len(self.quantiles)
         if self.records is None:

@@ -16,15 +16,13 @@ there is no mean, and the interval says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
-from kng.core.lattice import Lattice
-from kng.core.noise.interval import Ends, Kind
+from kng.core.noise.interval import Ends, Kind, Released
 from kng.core.noise.tails import Tail, gauss, least_with, upper_gamma
 
 # What is left holds the set after each round; these end where little more would be cut off.
@@ -58,11 +56,11 @@ class RatioNoise:
         """What the ends are measured in."""
         return "the units of the answer"
 
-    def ends(self, value: Sequence[Fraction], lattice: Lattice, level: float) -> Ends:  # noqa: ARG002
+    def ends(self, released: Released, level: float) -> Ends:
         """Return the interval of each mean, within the bounds."""
         found = [self._between(j, level) for j in range(len(self.middles))]
         low, high = (tuple(side) for side in zip(*found, strict=True))
-        sides = zip(low, high, map(float, value), strict=True)
+        sides = zip(low, high, map(float, released.exact_value), strict=True)
         return Ends(low, high, tuple(max(v - a, b - v, 0.0) for a, b, v in sides))
 
     def _between(self, j: int, level: float) -> tuple[float, float]:

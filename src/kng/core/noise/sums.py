@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from kng.core.errors import SpecError
 from kng.core.lattice import Lattice
-from kng.core.noise.interval import Ends, Kind
+from kng.core.noise.interval import Ends, Kind, Released
 from kng.core.noise.tails import Tail
 
 
@@ -38,15 +38,16 @@ class SumNoise:
         sizes = {len(self.tails), len(self.widened), len(self.centres) or numbers}
         return sizes == {numbers} and all(w >= 0 for w in self.widened)
 
-    def ends(self, value: Sequence[Fraction], lattice: Lattice, level: float) -> Ends:
+    def ends(self, released: Released, level: float) -> Ends:
         """Return the interval of each number, within the range of answers."""
-        around = [float(v) for v in self.centres or value]
+        around = [float(v) for v in self.centres or released.exact_value]
         pairs = zip(self.tails, self.widened, strict=True)
         reach = [tail.within(level) + float(wide) for tail, wide in pairs]
         low = tuple(
-            max(c - r, float(o)) for c, r, o in zip(around, reach, lattice.origin, strict=True)
+            max(c - r, float(o))
+            for c, r, o in zip(around, reach, released.lattice.origin, strict=True)
         )
-        tops = (o + h * k for o, h, k in zip(*_parts(lattice), strict=True))
+        tops = (o + h * k for o, h, k in zip(*_parts(released.lattice), strict=True))
         high = tuple(min(c + r, float(t)) for c, r, t in zip(around, reach, tops, strict=True))
         return Ends(low, high, tuple(reach))
 

@@ -97,7 +97,7 @@ class Tail:
 def laplace_steps(rate: float, level: float) -> int:
     """Return the least k with P(|K| <= k) >= level, K with weights exp(-rate |k|).
 
-        P(|K| > k) = 2 exp(-rate (k + 1)) / (1 + exp(-rate))
+    P(|K| > k) = 2 exp(-rate (k + 1)) / (1 + exp(-rate))
     """
     least = log(2 / (1 - level)) - log1p(exp(-rate))
     return max(0, ceil(least / rate * (1 - 1e-12)) - 1)
