@@ -6,10 +6,12 @@ Numbers stay text, so that the library reads them exactly and its own messages a
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kng.core.encoding import DROP
 from kng.core.errors import LedgerError, SpecError
 from kng.core.exact import whole
 from kng.core.release import Release
@@ -25,6 +27,8 @@ _SAME_NAME = (
 )
 # Numbers in one word, as in A,B,C.
 _LISTED = ("weights", "centre")
+# A level of a group that is a number.
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # Base measures that have a name; any other word is the path of a receipt.
 _BASES = ("uniform", "heavy-tailed", "gaussian", "student")
 
@@ -65,9 +69,33 @@ def read_statistic(options: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "bounds": read_bounds(options["bounds"], options["column"]),
         "granularity": read_setting("granularity", options["granularity"]),
-        "missing": read_setting("missing", options["missing"]),
+        "missing": read_setting("missing", options["missing"]) or DROP,
         "where": options["where"],
+        "by": read_groups(options["by"]),
     }
+
+
+def read_groups(texts: Sequence[str]) -> dict[str, list[Any]] | None:
+    """Read COLUMN=LEVEL,LEVEL once per column; levels are numbers if all of them are.
+
+    In single quotes they are text whatever they look like.
+    """
+    pairs: list[tuple[str | None, list[Any]]] = []
+    for text in texts:
+        name, sign, levels = text.partition("=")
+        if not sign or not name:
+            raise SpecError(f"--by must be COLUMN=LEVEL,LEVEL, such as sex=F,M; got {text!r}.")
+        pairs.append((name, _levels(levels)))
+    return _by_name("by", pairs) if pairs else None
+
+
+def _levels(text: str) -> list[Any]:
+    cells = [cell for cell in _cells(text) if cell]
+    if cells and all(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in cells):
+        return [cell[1:-1] for cell in cells]
+    if all(_NUMBER.fullmatch(cell) for cell in cells):
+        return [int(cell) if cell.lstrip("+-").isdigit() else float(cell) for cell in cells]
+    return cells
 
 
 def read_regression(options: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -87,7 +115,10 @@ def read_regression(options: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[s
         "bounds_X": {name: bounds[name] for name in covariates},
         "bounds_y": bounds.get(target),
         "fit_intercept": not options["no_intercept"],
+        "where": options["where"],
     }
+    if options["missing"]:
+        arguments["missing"] = read_setting("missing", options["missing"])
     return arguments, covariates
 
 

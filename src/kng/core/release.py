@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.core import receipt_json, receipt_text
+from kng.core import receipt_groups, receipt_json, receipt_text
 from kng.core.bounds import Bounds
 from kng.core.errors import MissingExtra, SpecError, SpecTypeError, UnknownName
+from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.law import Law
 from kng.core.noise.interval import NoiseInterval, read_level
@@ -47,6 +48,8 @@ class Release:
         How theta was weighed, in public numbers; None in receipts of version 0.1.
     noise : optional
         What `noise_interval` needs to know; None where nothing is known, as in older receipts.
+    groups : Groups or None
+        The declared groups, if there are any; ``value`` then has a row for each.
     """
 
     statistic: str
@@ -62,6 +65,7 @@ class Release:
     units: AffineMap | None = None
     law: Law | None = None
     noise: Noise | None = None
+    groups: Groups | None = None
 
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
         """Return where the answer on the same records lies without privacy noise.
@@ -88,8 +92,8 @@ class Release:
             )
         ends = self.noise.ends(self, chance)
         sides = (ends.low, ends.high, ends.margin)
-        found = [side[0] if self.scalar else side for side in sides]
-        return NoiseInterval(*found, chance, self.noise.kind, self.noise.unit)
+        low, high, margin = (side[0] if self.scalar else side for side in sides)
+        return NoiseInterval(low, high, margin, chance, self.noise.kind, self.noise.unit)
 
     @property
     def exact_value(self) -> tuple[Fraction, ...]:
@@ -101,6 +105,8 @@ class Release:
     def value(self) -> float | NDArray[np.float64]:
         """The answer in the caller's units."""
         numbers = [float(number) for number in self.exact_value]
+        if self.groups is not None and len(numbers) > len(self.groups):
+            return np.array(numbers).reshape(len(self.groups), -1)
         return numbers[0] if self.scalar else np.array(numbers)
 
     @property
@@ -114,7 +120,7 @@ class Release:
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """What the numbers of the value are called: coefficients, quantiles or columns."""
+        """What the numbers of the value are called: coefficients, quantiles, columns or groups."""
         labels = receipt_text.labels(self)
         return None if labels is None else tuple(labels)
 
@@ -127,7 +133,10 @@ class Release:
         return dict(zip(names, numbers, strict=True))
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame with a row for each number of the value."""
+        """Return a pandas data frame with a row for each number of the value, or for each group.
+
+        A row of a group has the levels of the columns that it is one of, and its numbers.
+        """
         try:
             # By name: core may not know pandas, and what is shown here has left it.
             pandas = import_module("pandas")
@@ -135,6 +144,8 @@ class Release:
             raise MissingExtra(
                 "to_frame needs pandas. Install it, as in pip install pandas, or use to_dict()."
             ) from None
+        if self.groups is not None:
+            return pandas.DataFrame(receipt_groups.columns(self))
         found = self.to_dict()
         return pandas.DataFrame({"name": list(found), "value": list(found.values())})
 
@@ -241,8 +252,10 @@ class Release:
         single = len(self.exact_value) == 1 if fits else False
         # Coefficients live on a standardised lattice: without the map they would be misread.
         mapped = "coefficients" not in self.details or self.units is not None
+        # Every group has as many numbers.
+        whole = self.groups is None or not (self.scalar or len(self.integers) % len(self.groups))
         stated = fits and (self.noise is None or self.noise.fits(len(self.exact_value)))
-        if not (stated and inside and mapped and (single or not self.scalar)):
+        if not (stated and inside and mapped and whole and (single or not self.scalar)):
             raise SpecError("this release does not fit together; it was changed or cut.")
 
     def _leaves_over(self, names: Fact) -> bool:

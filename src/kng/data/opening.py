@@ -7,7 +7,10 @@ from typing import Any
 
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError
+from kng.core.groups import Groups
+from kng.data.coding import Coded, Coding
 from kng.data.engine import Column, Engine, Kind
+from kng.data.grouped import GroupedTable
 from kng.data.labels import Labels
 from kng.data.memory import MemoryEngine, column_part, frame_names, is_named, layout
 from kng.data.present import ALL, Present
@@ -53,6 +56,28 @@ def open_source(data: Any, encoding: Encoding, present: Present = ALL) -> TableS
             require_number(column, engine.called)
         return TableSource(engine, Plain(tuple(range(width))), encoding)
     return _counting(engine, Plain(positions_of(engine, names, width)), encoding, present)
+
+
+def open_groups(
+    data: Any, encoding: Encoding, groups: Groups, present: Present = ALL
+) -> GroupedTable:
+    """Return a source over the columns that the encoding names, in declared groups."""
+    engine = open_table(data)
+    if engine is None:
+        raise SchemaError(
+            "by names columns, but the data have no column names. Give a data frame, a file or a "
+            "table."
+        )
+    names = encoding.bounds.columns
+    if names is None:
+        raise SchemaError(
+            "With by= the bounds must name their columns, as in bounds={'wage': (0, 100)}."
+        )
+    plain = Plain(positions_of(engine, names, len(encoding)))
+    told = positions_of(engine, groups.columns, len(groups.columns), numbers=0)
+    coding = Coding.of(groups, engine.columns(), told)
+    recipe = _filtered(engine, Coded(plain, coding), present)
+    return GroupedTable(engine, recipe, encoding, coding.size)
 
 
 def open_columns(
@@ -113,9 +138,14 @@ def open_response(
 
 def _counting(engine: Engine, recipe: Recipe, encoding: Encoding, present: Present) -> TableSource:
     """Return a source over the records that count."""
-    if present.where is not None:
-        recipe = Filtered(recipe, Filter.of(present.where, engine.columns(), engine.called))
-    return TableSource(engine, recipe, encoding)
+    return TableSource(engine, _filtered(engine, recipe, present), encoding)
+
+
+def _filtered(engine: Engine, recipe: Recipe, present: Present) -> Recipe:
+    """Return the recipe for the records that count."""
+    if present.where is None:
+        return recipe
+    return Filtered(recipe, Filter.of(present.where, engine.columns(), engine.called))
 
 
 def _beside(X: Any, y: Any, width: int) -> tuple[MemoryEngine, tuple[int, ...]]:

@@ -33,7 +33,7 @@ class TableSource:
 
     def __init__(self, engine: Engine, recipe: Recipe, encoding: Encoding) -> None:
         self.memory: int = getattr(engine, "memory", USUAL_MEMORY)  # a caller's may state none
-        encoding = _known(encoding, recipe.optional(engine.columns()))
+        encoding = known(encoding, recipe.optional(engine.columns()))
         self._engine, self._recipe, self._encoding = engine, recipe, encoding
         self._column_sum: ColumnSum | None = None
         self._kept = Kept(encoding, engine.room)
@@ -101,7 +101,7 @@ class TableSource:
         return engine.whole(recipe.positions[0]) if isinstance(engine, WholeColumns) else None
 
 
-def _known(encoding: Encoding, optional: Sequence[bool]) -> Encoding:
+def known(encoding: Encoding, optional: Sequence[bool]) -> Encoding:
     """Return the encoding without absence for columns in which no cell can be missing."""
     for column, can_be_missing in enumerate(optional):
         if not can_be_missing:

@@ -99,7 +99,7 @@ def _around_hull(
 
 
 def _is_hull(norm: Any, reach: Sequence[Fraction]) -> bool:
-    """Whether the unit ball is that hull: by its facets, which are  |c|  and  |s_j| / 2 + |c| / 2."""
+    """Whether the unit ball is that hull: by its facets  |c|  and  |s_j| / 2 + |c| / 2."""
     one, zero = Fraction(1), Fraction(0)
     wanted = {(*(zero for _ in reach), one)}
     for j, w in enumerate(reach):

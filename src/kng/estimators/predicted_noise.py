@@ -16,8 +16,10 @@ from kng.core.shapes import BoxShape, RoundShape
 
 # Standard deviation of residuals that nobody has stated, in ranges of y; in thresholds it is 1.
 _SIXTH = 1 / 6
-_LOSSES = {"smoothed pinball": "pinball", "squared": "squared", "huber": "huber",
-           "pinball": "pinball", "logistic": "logistic"}  # fmt: skip
+_LOSSES = {
+    **{name: name for name in ("squared", "huber", "pinball", "logistic")},
+    "smoothed pinball": "pinball",
+}
 _LARGEST = 1e150
 
 Drawable = PerturbedPlan | AdaptivePlan | DensityPlan
@@ -102,5 +104,4 @@ def noise_squares(plan: PerturbedPlan | DensityPlan, point: Point) -> tuple[floa
         axes = ([Fraction(i == j) for i in range(dim)] for j in range(dim))
         sides = [1 / float(norm.value(axis)) for axis in axes]
     share = dim + 1.0 if isinstance(norm.shape, RoundShape) else (dim + 1) * (dim + 2) / 3
-    found = tuple(min(share * (w / float(rate)) ** 2, _LARGEST) for w in sides)
-    return found
+    return tuple(min(share * (w / float(rate)) ** 2, _LARGEST) for w in sides)

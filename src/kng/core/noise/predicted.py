@@ -1,10 +1,10 @@
 """Noise of linear models: predicted for records that look as declared.
 
-The noise u is in the gradient, and coefficients move by A^-1 u, where A = n H + gamma depends on the
-records. For covariates that are uniform between their bounds, and residuals of a stated size,
+The noise u is in the gradient, and coefficients move by A^-1 u, where A = n H + gamma depends on
+the records. For covariates that are uniform between their bounds, and residuals of a stated size,
 
-    H = h E zz',     h = 1 (least squares), P(|r| <= T) (Huber), the density of residuals at the plane
-                     (a quantile), or E p (1 - p) at the released coefficients (log-odds)
+    H = h E zz',     h = 1 (least squares), P(|r| <= T) (Huber), the density of residuals at the
+                     plane (a quantile), or p (1 - p) at the released coefficients (log-odds)
 
 and the deviation is that of  A^-1 (u + gamma (theta - centre)).  Another shape has another one.
 """

@@ -1,7 +1,7 @@
 """How far a private quantile is from the one that was asked for, in ranks.
 
 Of M lattice points, weighted by exp(-c score), at least one has the score 0: the quantile of the
-records. Let B be the weight of all points whose score is t or more. Then B <= (M - 1) exp(-c t), and
+records. Let B be the weight of all points whose score is t or more. B <= (M - 1) exp(-c t), and
 
     P(score >= t) = B / (all weight) <= B / (B + 1) <= (M - 1) / (M - 1 + exp(c t))
 

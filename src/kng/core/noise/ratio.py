@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kng.core.noise.interval import Ends, Kind, Released
-from kng.core.noise.tails import Tail, gauss, least_with, upper_gamma
+from kng.core.noise.tails import Array, Tail, gauss, least_with, upper_gamma
 
 # What is left holds the set after each round; these end where little more would be cut off.
 _ROUNDS, _LITTLE = 50, 1e-2
@@ -153,6 +153,6 @@ def hull_sum_tail(dim: int, a: float, b: float, t: float) -> float:
     return float((density * tails).sum() / density.sum())
 
 
-def _over(t: float, sizes: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _over(t: float, sizes: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(sizes > 0, t / sizes, np.inf))

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+from kng.core.noise.grouped import GroupedNoise
 from kng.core.noise.predicted import PredictedNoise
 from kng.core.noise.ranks import RankNoise
 from kng.core.noise.ratio import RatioNoise
 from kng.core.noise.sums import SumNoise
 
-Noise = SumNoise | RatioNoise | RankNoise | PredictedNoise
-
-_FORMS = {form.form: form for form in (SumNoise, RatioNoise, RankNoise, PredictedNoise)}
+Noise = SumNoise | RatioNoise | RankNoise | PredictedNoise | GroupedNoise
 
 
 def noise_from(facts: Any) -> Noise | None:
     """Read it from JSON; receipts of earlier versions have none."""
     if facts is None:
         return None
-    found: Noise = _FORMS[facts["form"]].from_mapping(facts)  # type: ignore[attr-defined]
-    return found
+    match facts["form"]:
+        case SumNoise.form:
+            return SumNoise.from_mapping(facts)
+        case RatioNoise.form:
+            return RatioNoise.from_mapping(facts)
+        case RankNoise.form:
+            return RankNoise.from_mapping(facts)
+        case PredictedNoise.form:
+            return PredictedNoise.from_mapping(facts)
+        case GroupedNoise.form:
+            if any(part["form"] == GroupedNoise.form for part in facts["groups"]):
+                raise ValueError("groups have no groups")
+            return GroupedNoise.of([noise_from(part) for part in facts["groups"]])
+    raise ValueError("noise of a form that is none of ours")

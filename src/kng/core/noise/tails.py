@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, exp, lgamma, log, log1p, pi
+from math import ceil, exp, lgamma, log, log1p, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,7 @@ class Tail:
         """The standard deviation, or a bound on it; before rounding."""
         d = self.dim
         square = {"laplace": 2.0, "box": (d + 1) * (d + 2) / 3, "round": d + 1.0}
-        return float(self.scale) * float(square.get(self.law, d * (d + 1.0))) ** 0.5
+        return float(self.scale) * sqrt(square.get(self.law, d * (d + 1.0)))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return it as JSON has it."""

@@ -6,10 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kng.core.errors import SpecError
 from kng.core.exact import whole
 from kng.estimators.planning.expected import WORTH
+
+Numbers = Sequence[float] | NDArray[np.float64]
+# Simulates one data set and one release: the private, the non-private and the true numbers.
+Trial = Callable[[int], tuple[Numbers, Numbers, Numbers]]
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,8 @@ class DryRun:
     def __repr__(self) -> str:
         rows = [("", "error", "privacy noise", "sampling error")]
         for name, *numbers in zip(self.names, self.total, self.noise, self.sampling, strict=True):
-            rows.append((name, *(f"{number:.3g}" for number in numbers)))
+            total, noise, sampling = (f"{number:.3g}" for number in numbers)
+            rows.append((name, total, noise, sampling))
         wide = [max(len(row[i]) for row in rows) for i in range(4)]
         table = [
             "  ".join(
@@ -57,7 +63,7 @@ class DryRun:
 
 
 def measured(
-    trial: Callable[[int], tuple[Sequence[float], Sequence[float], Sequence[float]]],
+    trial: Trial,
     names: Sequence[str],
     replicates: int,
     seed: int,
@@ -70,7 +76,7 @@ def measured(
     runs = [trial(int(s)) for s in seeds]
     private, plain, truth = (np.array(part, dtype=float) for part in zip(*runs, strict=True))
 
-    def root(errors: np.ndarray) -> tuple[float, ...]:  # type: ignore[type-arg]
+    def root(errors: NDArray[np.float64]) -> tuple[float, ...]:
         return tuple(np.sqrt(np.mean(errors**2, axis=0)).tolist())
 
     return DryRun(

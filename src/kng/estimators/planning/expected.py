@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, hypot, log10
+from typing import Any
 
 from kng.core.errors import IncompatibleParts, SpecError
 
 # A release is worth its epsilon if its error is at most so many times the one without privacy.
 WORTH = 2.0
-_MOST_RECORDS, _MOST_EPSILON, _LEAST_EPSILON = 2**40, 1e4, 1e-9
+_MOST_RECORDS, _MOST_EPSILON, _LEAST_EPSILON = 2**40, 1e4, 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +62,15 @@ def records_for(
     errors: Errors, epsilon: Fraction, fine: Callable[[Sequence[Expected]], bool]
 ) -> int | None:
     """Return about the fewest records for which errors are fine, to two digits; None for none."""
-    return _least(lambda n: _fine(errors, fine, ceil(n), epsilon), 4.0, float(_MOST_RECORDS))
+    found: int | None = _least(
+        lambda n: _fine(errors, fine, ceil(n), epsilon), 4.0, float(_MOST_RECORDS)
+    )
+    return found
 
 
 def epsilon_for(errors: Errors, n: int, fine: Callable[[Sequence[Expected]], bool]) -> float | None:
     """Return about the least epsilon for which errors are fine, to two digits; None for none."""
-    found = _least(
+    found: float | None = _least(
         lambda e: _fine(errors, fine, n, Fraction(e)), _LEAST_EPSILON, _MOST_EPSILON, whole=False
     )
     return found
@@ -81,9 +85,16 @@ def _fine(
         return False
 
 
-def _least(fine: Callable[[float], bool], low: float, high: float, whole: bool = True) -> any:  # type: ignore[valid-type]
-    if not fine(high):
-        return None
+def _least(fine: Callable[[float], bool], low: float, high: float, whole: bool = True) -> Any:
+    """Return about the least number that is fine, by doubling and halving."""
+    first = low
+    while not fine(first):
+        first *= 2
+        if first > high:
+            return None
+    if first == low:
+        return ceil(low) if whole else low
+    low, high = first / 2, first
     while high / low > 1.01:
         middle = (low * high) ** 0.5
         low, high = (low, middle) if fine(middle) else (middle, high)

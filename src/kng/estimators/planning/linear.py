@@ -3,7 +3,7 @@
 With per-record curvature H and variance of the score S of the declared shape, in standard units,
 
     objective perturbation    A^-1 (n S + Cov u + gamma^2 b b') A^-1,    A = n H + gamma
-    density of the gradient   (n H)^-1 (n S + Cov u) (n H)^-1,           u at rate epsilon / (2 Delta)
+    density of the gradient   (n H)^-1 (n S + Cov u) (n H)^-1,    u at rate epsilon / (2 Delta)
     without privacy           (n H)^-1 (n S) (n H)^-1
 
 where b is how far theta is from the centre of the ridge. A density on a box has flat tails too: far
@@ -62,7 +62,7 @@ class ModelShape:
         facts = list(zip(self.covariates, halves, middles, strict=True))
         means = [1.0] * design.intercept + [(c.mean - float(m)) / float(h) for c, h, m in facts]
         spreads = [0.0] * design.intercept + [c.deviation / float(h) for c, h, _ in facts]
-        return np.outer(means, means) + np.diag(np.square(spreads))
+        return np.asarray(np.outer(means, means) + np.diag(np.square(spreads)))
 
     def theta(self, design: Design) -> Array:
         """Return the coefficients in standard units."""
@@ -129,12 +129,12 @@ def model_errors(
     loss: Any = plan.problem.loss
     design = loss.design
     found, truth = curves(loss, shape), shape.theta(design)
-    inverse = np.linalg.inv(found.curvature)
+    inverse = np.asarray(np.linalg.inv(found.curvature), dtype=float)
     own = inverse @ found.variance @ inverse / n
     if isinstance(plan, PerturbedPlan):
         whole = _perturbed(plan, found, truth, n)
     else:
-        whole = own + _drawn(plan, found, inverse, shape, truth, n)
+        whole = own + _drawn(plan, found, shape, truth, n)
     plain = _least_squares(design, shape, n) if squares else own
     units = np.array([[float(v) for v in row] for row in design.units.matrix])
     sampling = np.sqrt(np.diag(units @ plain @ units.T))
@@ -158,9 +158,7 @@ def _perturbed(plan: PerturbedPlan, found: Curves, truth: Array, n: int) -> Arra
     return np.asarray(inverse @ (n * found.variance + noise + np.outer(pull, pull)) @ inverse)
 
 
-def _drawn(
-    plan: DensityPlan, found: Curves, inverse: Array, shape: ModelShape, truth: Array, n: int
-) -> Array:
+def _drawn(plan: DensityPlan, found: Curves, shape: ModelShape, truth: Array, n: int) -> Array:
     """Return the covariance of a draw around the minimiser, flat tails included."""
     if plan.weighs != "gradient":
         raise IncompatibleParts("the exponential mechanism has no formula for its error.")
@@ -170,6 +168,7 @@ def _drawn(
     norm = plan.delta.norm_over(at) if plan.varies else problem.norm
     rate = float(plan.epsilon / (2 * problem.unit.group(steady)))
     noise = np.diag(ball_moments(norm, dim)) / rate**2
+    inverse = np.linalg.inv(found.curvature)
     peak = inverse @ noise @ inverse / n**2
     region = problem.domain.region()
     if not problem.domain.bounded or problem.loss.pointwise.name != "pinball":  # type: ignore[attr-defined]
@@ -177,7 +176,7 @@ def _drawn(
     sides = [(float(a), float(b)) for a, b in region.sides()]
     far = rate * n * _far_score(problem, norm, shape)
     box = sum(log(b - a) for a, b in sides)
-    # The integral of exp(-c ||n H z||) over all z: d! times the volume of the ball, over (c n)^d det H.
+    # The integral of exp(-c ||n H z||): d! times the volume of the ball, over (c n)^d det H.
     volume = _log_volume(norm, dim)
     width = lgamma(dim + 1) + volume - dim * log(rate * n) - np.linalg.slogdet(found.curvature)[1]
     odds = exp(min(box - far - width, 700.0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -50,9 +49,9 @@ def errors_of(
     names = model._coefficients(columns)
     unit = unit_of(ask, n, getattr(model, "missing", None))
     if isinstance(model, LogisticRegression):
-        return _odds(model, columns, shape, ask, unit, n)
+        return _odds(model, columns, shape, ask, n)
     if isinstance(model, QuantileRegressor):
-        return _planes(model, columns, shape, ask, unit, n)
+        return _planes(model, columns, shape, ask, n)
     if not isinstance(model, LinearRegression | HuberRegressor):
         raise IncompatibleParts(f"{type(model).__name__} has no formula for its error.")
     if isinstance(model, HuberRegressor) and model._way.name in ("kng", "exponential"):
@@ -80,7 +79,6 @@ def _made(fit: Fit, shape: ModelShape, n: int) -> list[tuple[PerturbedPlan | Den
         return [(plan, 1.0)]
     assert shape.residual is not None
     *centre, spread = [stage.plans[0] for stage in fit.before]
-    design: Any = plan.problem.loss.design  # type: ignore[attr-defined]
     records = fit.before[0].plans[0].problem.records
     step, low = float(records.step[0]), float(records.bounds.low[0])
     middle, size = response_of(shape)
@@ -123,9 +121,9 @@ def _planes(
     columns: Columns,
     shape: ModelShape,
     ask: Request,
-    unit: PrivacyUnit,
     n: int,
 ) -> list[Expected]:
+    unit = unit_of(ask, n, model.missing)
     asked = Quantiles.of(model.quantile, model.weights, ask.epsilon)
     dim = columns.width + bool(model.fit_intercept)
     if is_smoothed(model._way, model.smoothing, dim, model.coef_bound):
@@ -154,9 +152,9 @@ def _odds(
     columns: Columns,
     shape: ModelShape,
     ask: Request,
-    unit: PrivacyUnit,
     n: int,
 ) -> list[Expected]:
+    unit = unit_of(ask, n, model.missing)
     classes = declared(model.classes)
     if len(classes) != 2:
         raise IncompatibleParts("three or more classes have no formula for their error.")
@@ -165,8 +163,3 @@ def _odds(
     bound = None if model.coef_bound is None else positive(model.coef_bound, "coef_bound")
     plans = ClassPlans(model._way, design, unit, bound, [1], 2, model._box).plans(ask.epsilon)
     return model_errors(plans[0], shape, model._coefficients(columns), n)
-
-
-def epsilon_of(value: Any) -> Fraction:
-    """Read epsilon."""
-    return positive(value, "epsilon")

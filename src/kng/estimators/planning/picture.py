@@ -38,9 +38,10 @@ def drawn(plan: ReleasePlan) -> str:
         return plan._errors(int(value), plan.exact_epsilon)
 
     here = max(plan.expected, key=lambda e: e.total)
+    marks = [((at, here.total), plan.target) for at in (plan.epsilon, float(plan.n))]
     panels = [
-        _panel(0, "epsilon", by_epsilon, at_epsilon, (plan.epsilon, here.total), plan.target),
-        _panel(1, "records", by_records, at_records, (float(plan.n), here.total), plan.target),
+        _panel(_LEFT, "epsilon", by_epsilon, at_epsilon, marks[0]),
+        _panel(_LEFT + _APART, "records", by_records, at_records, marks[1]),
     ]
     title = escape(f"Expected error of {plan.statistic}")
     size = f'width="{2 * _APART}" height="{_TOP + _HIGH + 50}"'
@@ -54,18 +55,18 @@ def drawn(plan: ReleasePlan) -> str:
 
 
 def _panel(
-    place: int,
+    left: float,
     label: str,
     values: Sequence[float],
     errors: Callable[[float], Sequence[Expected]],
-    here: tuple[float, float],
-    target: float | None,
+    marks: tuple[tuple[float, float], float | None],
 ) -> str:
+    """Return one panel; ``marks`` are the plan's own point, and the error that is asked for."""
+    here, target = marks
     private, plain = _curves(values, errors)
     numbers = [y for _, y in (*private, *plain, here) if y > 0] + ([target] if target else [])
     low, high = floor(log10(min(numbers))), ceil(log10(max(numbers)) + 1e-9)
     first, last = log10(values[0]), log10(values[-1])
-    left = _LEFT + place * _APART
 
     def x(value: float) -> float:
         return left + _WIDE * (log10(value) - first) / (last - first)
@@ -74,8 +75,10 @@ def _panel(
         return _TOP + _HIGH * (high - log10(max(value, 1e-300))) / max(high - low, 1)
 
     parts = [
-        f'<rect x="{left}" y="{_TOP}" width="{_WIDE}" height="{_HIGH}" fill="none" stroke="{_INK}"/>',
-        f'<text x="{left + _WIDE / 2:.0f}" y="{_TOP + _HIGH + 34}" text-anchor="middle">{label}</text>',
+        f'<rect x="{left}" y="{_TOP}" width="{_WIDE}" height="{_HIGH}" fill="none" '
+        f'stroke="{_INK}"/>',
+        f'<text x="{left + _WIDE / 2:.0f}" y="{_TOP + _HIGH + 34}" text-anchor="middle">'
+        f"{label}</text>",
     ]
     for power in range(low, high + 1):
         parts.append(_tick(left - 6, y(10.0**power) + 4, power, "end"))

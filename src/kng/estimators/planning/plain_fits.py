@@ -54,7 +54,7 @@ def _huber(rows: Array, y: Array, threshold: float) -> Array:
         scored = rows * weights[:, None]
         return np.asarray(np.linalg.solve(scored.T @ rows, scored.T @ residual))
 
-    return _newton(np.linalg.lstsq(rows, y, rcond=None)[0], step)
+    return _newton(np.asarray(np.linalg.lstsq(rows, y, rcond=None)[0], dtype=float), step)
 
 
 def _logistic(rows: Array, hits: Array) -> Array:

@@ -17,12 +17,12 @@ from kng.estimators.huber import HuberRegressor
 from kng.estimators.linear import LinearRegression
 from kng.estimators.logistic import LogisticRegression
 from kng.estimators.planning.declared import Array, columns_of
-from kng.estimators.planning.dry_run import measured
+from kng.estimators.planning.dry_run import Numbers, Trial, measured
 from kng.estimators.planning.expected import Expected
 from kng.estimators.planning.linear import ModelShape
 from kng.estimators.planning.models import errors_of
 from kng.estimators.planning.plain_fits import plain_fit
-from kng.estimators.planning.report import Choice, ReleasePlan, Trial, times_plain
+from kng.estimators.planning.report import Choice, ReleasePlan, times_plain
 from kng.estimators.planning.statistics import read_target
 from kng.estimators.public_facts import Columns, declared_width, response_bounds
 from kng.estimators.quantile_regression import QuantileRegressor
@@ -190,7 +190,7 @@ def _trial(model: PrivateModel, columns: Columns, shape: ModelShape, n: int) -> 
     intercept = shape.coefficients[0] if own else 0.0
     slopes = np.array(shape.coefficients[own:])
 
-    def trial(seed: int) -> tuple[Sequence[float], Sequence[float], Sequence[float]]:
+    def trial(seed: int) -> tuple[Numbers, Numbers, Numbers]:
         rng = np.random.default_rng(seed)
         X = np.column_stack([column.draw(rng, n) for column in shape.covariates])
         y = response(rng, intercept + X @ slopes, shape.residual)
@@ -226,7 +226,7 @@ def _response(
         classes = declared(model.classes)
         if len(classes) > 2:
             raise SpecError(
-                "A plan for logistic regression is for two classes; plan one class against the rest."
+                "A plan for logistic regression is for two classes; plan one against the rest."
             )
         return lambda rng, eta, _: classes[
             (rng.random(len(eta)) < 1 / (1 + np.exp(-eta))).astype(int)

@@ -10,7 +10,7 @@ from math import isfinite
 
 from kng.core.errors import SpecError
 from kng.core.exact import show
-from kng.estimators.planning.dry_run import DryRun, measured
+from kng.estimators.planning.dry_run import DryRun, Trial, measured
 from kng.estimators.planning.expected import (
     WORTH,
     Errors,
@@ -22,8 +22,6 @@ from kng.estimators.planning.expected import (
 )
 
 _SIMULATED = "This error has no formula and was simulated; make a plan for each n and epsilon."
-# Simulates one data set and one release: (private, non-private, true) numbers.
-Trial = Callable[[int], tuple[Sequence[float], Sequence[float], Sequence[float]]]
 
 
 @dataclass(frozen=True)

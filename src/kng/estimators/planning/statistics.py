@@ -16,6 +16,7 @@ from kng.core.privacy import ReplaceOne
 from kng.estimators.mean import _MEAN, _on_the_sum, mean
 from kng.estimators.planned import planned
 from kng.estimators.planning.declared import Column, columns_of
+from kng.estimators.planning.dry_run import Numbers
 from kng.estimators.planning.expected import Errors, Expected
 from kng.estimators.planning.location import mean_errors, quantile_errors
 from kng.estimators.planning.models import unit_of
@@ -97,7 +98,7 @@ def mean_plan(
         by_norm = {name: times_plain(errors_in(name)(number, ask.epsilon)) for name in _NORMS}
         choices = (Choice("norm", by_norm),)
 
-    def trial(seed: int) -> tuple[Sequence[float], Sequence[float], Sequence[float]]:
+    def trial(seed: int) -> tuple[Numbers, Numbers, Numbers]:
         rng = np.random.default_rng(seed)
         data = np.column_stack([column.draw(rng, number) for column in columns])
         release = mean(
@@ -142,7 +143,7 @@ def quantile_plan(
         found = quantile_errors(plans, column, taus, records)
         return [replace(found[0], name=statistic)] if len(found) == 1 else found
 
-    def trial(seed: int) -> tuple[Sequence[float], Sequence[float], Sequence[float]]:
+    def trial(seed: int) -> tuple[Numbers, Numbers, Numbers]:
         data = column.draw(np.random.default_rng(seed), number)
         release = quantile(
             data, list(taus), bounds=bounds, epsilon=ask.epsilon, granularity=granularity,
