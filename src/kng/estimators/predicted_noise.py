@@ -30,8 +30,8 @@ def predicted_noise(
 ) -> PredictedNoise | None:
     """Return the facts that a prediction needs, for planes whose lattice has these units of y.
 
-    ``drawn`` is everything that was drawn, a point for each of the plans last. None where the number of records is private,
-    or for a loss, a norm or a mechanism that has no formula.
+    ``drawn`` is everything that was drawn, a point for each of the plans last. None where the
+    number of records is private, or for a loss or a mechanism that has no formula.
     """
     neighbours = plans[0].problem.unit.neighbours
     if not isinstance(neighbours, ReplaceOne):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,14 @@ from kng.core.errors import SchemaError, SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.parts import Domain, Point, described
 from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.receipt_text import model_html
 from kng.core.records import Source
 from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
 from kng.data import (
     Engine,
     Present,
+    Table,
     covariates_of,
     open_columns,
     open_regression,
@@ -37,6 +39,7 @@ from kng.domains import L1Ball
 from kng.estimators.array_shapes import covariates_in, names_in, response_in
 from kng.estimators.based import base_of, said
 from kng.estimators.fit import Fit
+from kng.estimators.model_plans import PlannedModel
 from kng.estimators.predicted_noise import predicted_noise
 from kng.estimators.public_facts import (
     Columns,
@@ -50,14 +53,11 @@ from kng.estimators.public_facts import (
     response_bounds,
     table_columns,
 )
-from kng.estimators.request import Request, Way, details, request_of, stated, way_of
+from kng.estimators.request import Request, Way, details, present_of, request_of, stated, way_of
 from kng.estimators.unfitted import Unfitted
 
-if TYPE_CHECKING:
-    from kng.estimators.planning.report import ReleasePlan
 
-
-class PrivateModel(BaseEstimator):  # type: ignore[misc]
+class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
     """A linear model that is fitted by one private release.
 
     Attributes
@@ -87,6 +87,8 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
     records_per_person: int
     missing: Any
     where: Any
+    person: Any
+    max_records: Any
     ledger: Any
     random_state: Any
     intercept_: Any
@@ -114,54 +116,21 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         estimator
             This estimator.
         """
-        if target is None and features is None:
+        stated: dict[str, Any] = {}
+        if isinstance(X, Table):
+            # Imported here: few fits need it.
+            from kng.estimators.declarations import fitted_with
+
+            stated = fitted_with(X, self, target, features)
+        elif target is None and features is None:
             return self._fit(partial(self._in_memory, X, y))
-        return self._fit(partial(self._in_table, X, y, target, features))
+        return self._fit(partial(self._in_table, X, y, target, features), stated)
 
-    def plan(
-        self,
-        *,
-        n: int,
-        features: Any = None,
-        residual: Any = None,
-        spread: Any = None,
-        centre: Any = None,
-        coef: Any = None,
-        intercept: Any = None,
-        target: Any = None,
-    ) -> ReleasePlan:
-        """Return what a fit would be worth, from public facts and guesses; no record is read.
+    def _fit(self, look: Look, declared: Mapping[str, Any] | None = None) -> Self:
+        """Fit to the columns that ``look`` finds, once the options are read.
 
-        Parameters
-        ----------
-        n : int
-            Number of records.
-        features : int or list of str, optional
-            Covariates, where bounds_X is one pair for all of them.
-        residual : number, optional
-            Guess of the standard deviation of residuals; a sixth of the range of y unless given.
-        spread, centre : number or one per covariate, optional
-            Guesses of the standard deviation and the mean of covariates, which are then normal and
-            clipped to their bounds; without a spread uniform between them.
-        coef, intercept : optional
-            Guesses of the coefficients; slopes of 0 and the middle of bounds_y unless given.
-        target : number, optional
-            Error that is asked for, in units of coefficients: the plan says what it needs.
-
-        Returns
-        -------
-        ReleasePlan
-            Expected errors, a verdict, what a target needs, and a dry run. docs/plan.md.
+        What a table declares stands in for parameters while the model is fitted.
         """
-        from kng.estimators.planning.regressions import model_plan
-
-        return model_plan(
-            self, n=n, features=features, residual=residual, spread=spread, centre=centre,
-            coef=coef, intercept=intercept, target=target,
-        )  # fmt: skip
-
-    def _fit(self, look: Look) -> Self:
-        """Fit to the columns that ``look`` finds, once the options are read."""
         way = self._way
         if way.domain is not None and self.coef_bound is not None:
             raise SpecError(
@@ -169,12 +138,15 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
                 "them; both are in units of y."
             )
         former = dict(vars(self))
+        stated = declared or {}
         try:
+            self.__dict__.update(stated)
             self._refit(look)
         except BaseException:
             # What an earlier fit has paid for is not lost to one that is refused.
             self.__dict__ = former
             raise
+        self.__dict__.update({name: former[name] for name in stated})
         return self
 
     def _refit(self, look: Look) -> None:
@@ -232,12 +204,13 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             records_per_person=self.records_per_person,
             ledger=self.ledger,
             random_state=self.random_state,
+            present=self._present,
         )
 
     @property
     def _present(self) -> Present:
         """Which records count."""
-        return Present(self.where)
+        return present_of(self.where, self.person, self.max_records, self.records_per_person)
 
     def _filled(self, design: Design, columns: Columns) -> Design:
         """Return a design with what missing cells count as, where it is stated."""
@@ -377,6 +350,19 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             check_is_fitted(self)
         except NotFittedError as error:
             raise Unfitted(str(error)) from None
+
+    def _repr_html_inner(self) -> str:
+        """Show coefficients and receipt in a notebook; before a fit scikit-learn's diagram."""
+        if "release_" not in vars(self):
+            return str(super()._repr_html_inner())
+        return model_html(self.release_, type(self).__name__)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """Offer the same page where a notebook asks for all forms at once."""
+        bundle = dict(super()._repr_mimebundle_(**options))
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.bits import simulator
 from kng.core.noise.interval import Ends, Kind, Released
 from kng.core.noise.tails import Tail, standard_quantile
 
@@ -65,7 +66,7 @@ class PlaneNoise:
 
     def _curvature(self, at: Array, ends: Array) -> Array:
         if self.loss == "logistic":
-            rng = np.random.default_rng(_SEED)
+            rng = simulator(_SEED)
             z = rng.uniform(ends[:, 0], ends[:, 1], (_ROWS, len(ends)))
             tail = np.exp(-np.abs(z @ at))
             return np.asarray((z * (tail / (1 + tail) ** 2)[:, None]).T @ z / _ROWS)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.bits import Simulator
 from kng.core.errors import SpecError
 from kng.core.exact import positive
 
@@ -67,7 +68,7 @@ class Column:
             return 1 / (self.high - self.low)
         return _NORMAL.pdf((at - self.centre) / self.spread) / self.spread
 
-    def draw(self, rng: np.random.Generator, n: int) -> Array:
+    def draw(self, rng: Simulator, n: int) -> Array:
         """Simulate records."""
         if self.spread is None:
             return rng.uniform(self.low, self.high, n)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.bits import simulator
 from kng.core.errors import SpecError
 from kng.core.exact import whole
 from kng.estimators.planning.expected import WORTH
@@ -72,7 +73,7 @@ def measured(
     count = whole(replicates, "replicates", 1)
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise SpecError(f"seed must be a whole number from 0 on, got {seed!r}.")
-    seeds = np.random.SeedSequence(int(seed)).generate_state(count)
+    seeds = simulator(int(seed)).integers(2**32, size=count)
     runs = [trial(int(s)) for s in seeds]
     private, plain, truth = (np.array(part, dtype=float) for part in zip(*runs, strict=True))
 

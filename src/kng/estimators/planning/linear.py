@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from kng.core.bits import simulator
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts
 from kng.core.parts import described
@@ -48,7 +49,7 @@ class ModelShape:
 
     def rows(self, design: Design) -> Array:
         """Return simulated standardised rows, with 1 for an intercept."""
-        rng = np.random.default_rng(_SEED)
+        rng = simulator(_SEED)
         halves, middles = design.halves[:-1], design.middles[:-1]
         columns = [
             (column.draw(rng, _ROWS) - float(m)) / float(h)
@@ -192,7 +193,7 @@ def _drawn(plan: DensityPlan, found: Curves, shape: ModelShape, truth: Array, n:
 
 def _far_score(problem: Any, norm: Any, shape: ModelShape) -> float:
     """Return the least norm of the mean score far away, over directions."""
-    rng = np.random.default_rng(_SEED)
+    rng = simulator(_SEED)
     design, tau = problem.loss.design, float(problem.loss.pointwise.tau)
     rows = shape.rows(design)[:4096]
     directions = np.concatenate(

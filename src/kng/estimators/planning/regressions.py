@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from kng.core.bits import Simulator, simulator
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, whole
 from kng.estimators.declared_classes import declared
 from kng.estimators.huber import HuberRegressor
 from kng.estimators.linear import LinearRegression
 from kng.estimators.logistic import LogisticRegression
+from kng.estimators.model_plans import PlannedModel
 from kng.estimators.planning.declared import Array, columns_of
 from kng.estimators.planning.dry_run import Numbers, Trial, measured
 from kng.estimators.planning.expected import Expected
@@ -37,7 +39,7 @@ _PLANES = 3
 
 
 def model_plan(
-    model: PrivateModel,
+    model: PlannedModel,
     *,
     n: Any,
     features: Any,
@@ -191,7 +193,7 @@ def _trial(model: PrivateModel, columns: Columns, shape: ModelShape, n: int) -> 
     slopes = np.array(shape.coefficients[own:])
 
     def trial(seed: int) -> tuple[Numbers, Numbers, Numbers]:
-        rng = np.random.default_rng(seed)
+        rng = simulator(seed)
         X = np.column_stack([column.draw(rng, n) for column in shape.covariates])
         y = response(rng, intercept + X @ slopes, shape.residual)
         fitted: Any = type(model)(
@@ -220,7 +222,7 @@ def _truths(model: PrivateModel, columns: Columns, shape: ModelShape) -> list[fl
 
 def _response(
     model: PrivateModel,
-) -> Callable[[np.random.Generator, Array, float | None], Any]:
+) -> Callable[[Simulator, Array, float | None], Any]:
     """Return how responses are simulated around a plane."""
     if isinstance(model, LogisticRegression):
         classes = declared(model.classes)

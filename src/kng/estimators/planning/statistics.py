@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kng.core.bits import simulator
 from kng.core.bounds import Bounds, bounds_of
 from kng.core.errors import IncompatibleParts
 from kng.core.exact import positive, whole
@@ -99,7 +100,7 @@ def mean_plan(
         choices = (Choice("norm", by_norm),)
 
     def trial(seed: int) -> tuple[Numbers, Numbers, Numbers]:
-        rng = np.random.default_rng(seed)
+        rng = simulator(seed)
         data = np.column_stack([column.draw(rng, number) for column in columns])
         release = mean(
             data, bounds=Bounds(box.low, box.high), epsilon=ask.epsilon, norm=norm,
@@ -144,7 +145,7 @@ def quantile_plan(
         return [replace(found[0], name=statistic)] if len(found) == 1 else found
 
     def trial(seed: int) -> tuple[Numbers, Numbers, Numbers]:
-        data = column.draw(np.random.default_rng(seed), number)
+        data = column.draw(simulator(seed), number)
         release = quantile(
             data, list(taus), bounds=bounds, epsilon=ask.epsilon, granularity=granularity,
             missing=missing, neighbours=neighbours, n_max=ask.n_max,
