@@ -20,8 +20,7 @@ from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, pr
 from kng.core.events import Charged, Charging, Planned, Reading, Settled, tell
 from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
-from kng.core.noise.grouped import GroupedNoise
-from kng.core.noise.stored import Noise
+from kng.core.noise.stored import Noisy, said_of
 from kng.core.parts import Charge, Ledger, Point
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 from kng.core.records import GroupedSource, Source
@@ -29,12 +28,10 @@ from kng.core.release import Fact, Release
 from kng.core.version import __version__
 from kng.samplers.registry import Plan, certified
 
-__all__ = ["Answer", "Finish", "Noisy", "Stage", "certified", "release"]
+__all__ = ["Answer", "Finish", "Stage", "certified", "release"]
 
 # Turns what was drawn, one point per plan, into the released lattice point; post-processing.
 Finish = Callable[[Sequence[Point]], Point]
-# Says what is known of the noise once it is drawn; post-processing.
-Noisy = Callable[[Sequence[Point]], Noise | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +95,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             version=__version__,
             units=answer.units,
             law=law,
-            noise=_noise(answer, drawn),
+            noise=said_of(answer.noise, drawn, answer.groups),
             groups=answer.groups,
         )
     if ledger is not None and charge is not None:
@@ -114,15 +111,6 @@ def _refuse_unfit(stages: Sequence[Stage], groups: Groups | None) -> None:
         # How many records a group has is private, so a plan may not know it.
         if absent or (groups is not None and unit.neighbours.n is not None):
             raise IncompatibleParts("The plan was made for records that all count and never move.")
-
-
-def _noise(answer: Answer, drawn: Sequence[Sequence[Point]]) -> Noise | None:
-    """Say what is known of the noise, of every group if there are some."""
-    if answer.noise is None:
-        return None
-    if answer.groups is None:
-        return answer.noise(drawn[0])
-    return GroupedNoise.of([answer.noise(points) for points in drawn])
 
 
 def _charged(ledger: Ledger, event: PrivacyEvent, parameters: str) -> Charge:

@@ -12,6 +12,7 @@ import pytest
 import kng
 from kng import Release
 from kng.core.errors import SpecError
+from kng.estimators.planning.plain_fits import plain_fit
 
 LEVEL, REPEATS, FEWER = 0.8, 600, 100
 # Three standard deviations of a share of REPEATS.
@@ -20,15 +21,23 @@ VALUES = [0, 0, 1, 3, 8, 10, 10, 10] * 3
 PAIRS = np.array([[v, 10 - v / 2] for v in VALUES])
 TABLE = pd.DataFrame({"a": VALUES, "b": VALUES[::-1]})
 
+# No cell is missing, so that the number of records that count is public.
+FILLED = {"missing": 0}
+
 # Calls, the answers without noise, and whether the interval is the law itself (not a bound).
 MEANS = {
-    "one column": (VALUES, {"bounds": (0, 10)}, [np.mean(VALUES)], True),
-    "in steps": (VALUES, {"bounds": (0, 10), "granularity": 1}, [np.mean(VALUES)], False),
-    "box": (PAIRS, {"bounds": ([0, 0], [10, 10])}, PAIRS.mean(0), True),
-    "l1": (PAIRS, {"bounds": ([0, 0], [10, 10]), "norm": "l1"}, PAIRS.mean(0), True),
-    "l2": (PAIRS, {"bounds": ([0, 0], [10, 10]), "norm": "l2"}, PAIRS.mean(0), True),
-    "ball": (PAIRS - 5, {"bounds": kng.domains.L2Ball(8)}, PAIRS.mean(0) - 5, True),
-    "a person's": (VALUES, {"bounds": (0, 10), "records_per_person": 2}, [np.mean(VALUES)], True),
+    "one column": (VALUES, {"bounds": (0, 10), **FILLED}, [np.mean(VALUES)], True),
+    "in steps": (VALUES, {"bounds": (0, 10), "granularity": 1, **FILLED}, [np.mean(VALUES)], False),
+    "box": (PAIRS, {"bounds": ([0, 0], [10, 10]), **FILLED}, PAIRS.mean(0), True),
+    "l1": (PAIRS, {"bounds": ([0, 0], [10, 10]), "norm": "l1", **FILLED}, PAIRS.mean(0), True),
+    "l2": (PAIRS, {"bounds": ([0, 0], [10, 10]), "norm": "l2", **FILLED}, PAIRS.mean(0), True),
+    "ball": (PAIRS - 5, {"bounds": kng.domains.L2Ball(8), **FILLED}, PAIRS.mean(0) - 5, True),
+    "a person's": (
+        VALUES,
+        {"bounds": (0, 10), "records_per_person": 2, **FILLED},
+        [np.mean(VALUES)],
+        True,
+    ),
 }
 QUOTIENTS = {
     "private count": (VALUES, {"bounds": (0, 10), "neighbours": "add-remove"}, [np.mean(VALUES)]),
@@ -142,7 +151,7 @@ def test_a_receipt_can_be_asked_too():
     ids=str,
 )
 def test_damaged_noise_is_no_release(damage):
-    raw = json.loads(kng.mean(VALUES, bounds=(0, 10), epsilon=1).to_json())
+    raw = json.loads(kng.mean(VALUES, bounds=(0, 10), epsilon=1, missing=0).to_json())
     raw["noise"] |= damage
     with pytest.raises(SpecError):
         Release.from_json(json.dumps(raw))
@@ -155,7 +164,7 @@ def test_a_level_lies_between_0_and_1(level):
 
 
 def test_no_digit_is_shown_that_is_only_noise():
-    release = kng.mean(VALUES * 50, bounds=(0, 10), epsilon=1, random_state=1)
+    release = kng.mean(VALUES * 50, bounds=(0, 10), epsilon=1, missing=0, random_state=1)
     shown = dict(release.rows())["mean"]
     found = re.fullmatch(r"(\d\.\d{3}) ± (0\.0\d\d) \(privacy noise, 95 %\)", shown)
     assert found
@@ -167,7 +176,7 @@ def test_no_digit_is_shown_that_is_only_noise():
 
 
 def test_ranks_are_shown_beside_the_value():
-    release = kng.median(VALUES, bounds=(0, 10), epsilon=100, random_state=1)
+    release = kng.median(VALUES, bounds=(0, 10), epsilon=100, missing=0, random_state=1)
     assert re.search(r"\(rank ± 0\.\d+ of the records: privacy noise, 95 %\)", repr(release))
     private = kng.median(VALUES, bounds=(0, 10), epsilon=9, neighbours="add-remove")
     assert re.search(r"\(rank ± [\d.]+ records: privacy noise, 95 %\)", repr(private))
@@ -182,3 +191,31 @@ def test_nothing_is_said_where_the_law_says_nothing_of_ranks(options):
     release = kng.median(VALUES, bounds=(0, 10), epsilon=1, **options)
     assert release.noise is None
     assert "noise" not in repr(release).split("\n")[0]
+
+
+def test_every_group_has_its_interval():
+    table = pd.DataFrame({"x": [1.0, 2.0, 3.0] * 300, "g": ["a", "b", "a"] * 300})
+    release = kng.mean(table, bounds={"x": (0, 4)}, by={"g": ["a", "b"]}, epsilon=4)
+    interval = release.noise_interval(0.9)
+    assert len(interval.low) == 2
+    # Fewer records in a group, more noise.
+    assert interval.margin[1] > interval.margin[0] > 0
+    assert repr(release).count("±") == 2
+    assert Release.from_json(release.to_json()).noise_interval(0.9) == interval
+
+
+def test_coefficients_have_predictions_of_the_right_size():
+    rng = np.random.default_rng(2)
+    model = kng.HuberRegressor(epsilon=1, bounds_X=(-1, 1), threshold=1)
+    held = []
+    for seed in range(40):
+        X = rng.uniform(-1, 1, (2000, 1))
+        y = 0.5 + X[:, 0] + rng.normal(size=2000)
+        release = model.set_params(random_state=seed).fit(X, y).release_
+        interval = release.noise_interval(LEVEL)
+        plain = plain_fit(model, X, y)
+        held.append((np.array(interval.low) <= plain) & (plain <= np.array(interval.high)))
+    assert interval.kind == "predicted"
+    assert "(predicted privacy noise, 95 %)" in repr(release)
+    assert Release.from_json(release.to_json()) == release
+    assert (np.abs(np.mean(held, axis=0) - LEVEL) <= 0.2).all()
