@@ -20,6 +20,7 @@ from kng.core.errors import IncompatibleParts, private_zone
 from kng.core.events import Planned, Reading, Settled, tell
 from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
+from kng.core.noise.stored import Noisy, said_of
 from kng.core.parts import Point
 from kng.core.payment import Ledger, charged, settle
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
@@ -45,6 +46,7 @@ class Answer:
     details: Mapping[str, Fact]
     finish: Finish
     units: AffineMap | None = None
+    noise: Noisy | None = None
     groups: Groups | None = None
 
 
@@ -82,8 +84,8 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             return Release.from_json(charge.payload)
     tell(Reading(plans[0].problem.unit.neighbours.n))
     with private_zone():
-        drawn = [answer.finish(_draw(stages, group, bits)) for group in groups]
-        integers = lattice.clamp([k for point in drawn for k in point])
+        drawn = [_draw(stages, group, bits) for group in groups]
+        integers = lattice.clamp([k for points in drawn for k in answer.finish(points)])
         result = Release(
             statistic=answer.statistic,
             integers=integers,
@@ -97,6 +99,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             version=__version__,
             units=answer.units,
             law=law,
+            noise=said_of(answer.noise, drawn, answer.groups),
             groups=answer.groups,
         )
     if ledger is not None and charge is not None:

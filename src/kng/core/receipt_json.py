@@ -14,6 +14,7 @@ from kng.core.errors import SpecError
 from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.law import Law
+from kng.core.noise.stored import noise_from
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, rho_of
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def written(release: Release, indent: int | None) -> str:
             "details": dict(release.details),
             "version": release.version,
             "law": None if release.law is None else release.law.to_mapping(),
+            "noise": None if release.noise is None else release.noise.to_mapping(),
             **_by(release.groups),
         },
         indent=indent,
@@ -137,6 +139,7 @@ def fields(text: str) -> dict[str, Any]:
         ),
         # Receipts of version 0.1 have none.
         "law": None if raw.get("law") is None else Law.from_mapping(raw["law"]),
+        "noise": noise_from(raw.get("noise")),
         "groups": _groups(raw.get("by")),
     }
 

@@ -23,6 +23,7 @@ from kng.corridor import Answer, Stage, release
 from kng.domains import Box
 from kng.estimators.part_options import norm_for
 from kng.estimators.planned import planned
+from kng.estimators.predicted_noise import predicted_noise
 from kng.estimators.public_facts import (
     Columns,
     Kind,
@@ -233,6 +234,7 @@ class QuantileRegressor(PrivateRegressor):
         effects = self._box(design)
         apart = kept_apart(self.noncrossing, effects, design, unit, asked)
         memory, order = source.memory, asked.order(apart)
+        places = [order.index(i) for i in range(m)]
         plans = self._plans(design, unit, effects, asked, apart, memory=memory)
         answers = plans[0].problem.answers
         facts = self._described(columns, design, unit, asked, _DRAWN[apart])
@@ -252,6 +254,7 @@ class QuantileRegressor(PrivateRegressor):
             facts,
             finish,
             design.units.repeated(m),
+            lambda drawn: predicted_noise([plans[k] for k in places], drawn, design.half_y),
         )
         self.release_ = release([Stage(plans, source)], answer, ask.ledger, ask.bits)
         self._read_off(asked, design.dim)

@@ -39,6 +39,8 @@ from kng.domains import L1Ball
 from kng.estimators.array_shapes import covariates_in, names_in, response_in
 from kng.estimators.based import base_of, said
 from kng.estimators.fit import Fit
+from kng.estimators.model_plans import PlannedModel
+from kng.estimators.predicted_noise import predicted_noise
 from kng.estimators.public_facts import (
     Columns,
     Look,
@@ -55,7 +57,7 @@ from kng.estimators.request import Request, Way, details, present_of, request_of
 from kng.estimators.unfitted import Unfitted
 
 
-class PrivateModel(BaseEstimator):  # type: ignore[misc]
+class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
     """A linear model that is fitted by one private release.
 
     Attributes
@@ -282,8 +284,9 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             return fitted if also is None else fitted + also.of(drawn)
 
         answer = Answer(
-            self._statistic, lattice, False, self._public_bounds(columns), facts, finish, units
-        )
+            self._statistic, lattice, False, self._public_bounds(columns), facts, finish, units,
+            lambda drawn: predicted_noise([fit.plan], drawn, design.half_y),
+        )  # fmt: skip
         self.__dict__.pop("threshold_", None)
         result = release([*fit.before, Stage([fit.plan], source)], answer, ask.ledger, ask.bits)
         if fit.threshold is not None:
