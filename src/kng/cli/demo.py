@@ -138,7 +138,8 @@ def _explain(release: Release) -> None:
     """Print a receipt with a plain sentence under each of its lines."""
     from kng.core.receipt_words import ASSUMED, LINES
 
-    rows, known = release.rows(), {**LINES, **ASSUMED, **_LINES}
+    rows = release.rows()
+    known = LINES | {assumption.value: text for assumption, text in ASSUMED.items()} | _LINES
     width = max(len(label) for label, _ in rows)
     for label, text in rows:
         _print(text, indent=width + 5, first=f"   {label:<{width}}  ", bold=True)

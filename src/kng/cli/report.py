@@ -123,13 +123,18 @@ def _differing(stored: dict[str, Any], given: dict[str, Any]) -> str:
 
 def _history(ledger: Ledger) -> History:
     """Return what a page shows of an account; it is verified first."""
+    from pathlib import Path
+
     from kng.cli.budget_views import charges_of, facts_of
     from kng.report import History
 
     ledger.verify()
     charges = len(ledger.history())
     return History(
-        facts_of(ledger),
+        [
+            (label, Path(text).name if label == "ledger" else text)
+            for label, text in facts_of(ledger)
+        ],
         charges_of(ledger.history()),
         f"Ledger verified: {charges} charge{'s'[: charges != 1]}, hash chain intact, total "
         "matches.",

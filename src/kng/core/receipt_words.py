@@ -104,10 +104,12 @@ def for_custodians(release: Release) -> str:
 def for_laypeople(release: Release) -> str:
     """Say what the epsilon promises, to somebody whose record may be in the data."""
     high, low = odds(release.event.epsilon)
+    one = release.event.records_per_person == 1
+    mine, others = ("your record", "another one") if one else ("your records", "another person's")
     whose = (
-        "whether your record is in the data"
-        if release.neighbours != "replace-one"
-        else "which of two records is yours"
+        f"whether the data hold {mine} or {others} instead"
+        if release.neighbours == "replace-one"
+        else f"whether the data hold {mine}"
     )
     return (
         f"Suppose somebody thinks it is 50:50 {whose}. After seeing this answer, the odds can be "

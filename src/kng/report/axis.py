@@ -8,6 +8,7 @@ from math import ceil, floor, log10
 from kng.report.svg import line, text
 
 _TICKS = 5
+_EDGE = 24.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,10 @@ class Axis:
             x = self.at(tick)
             words = f"{100 * tick:.6g} %" if percent else number(tick)
             marks.append(line(x, y, x, y + 5, "axis"))
-            marks.append(text(x, y + 20, words, "tick", "middle"))
+            # Numbers at the ends would be cut off.
+            near = x - self.start < _EDGE, self.end - x < _EDGE
+            anchor = {(True, False): "start", (False, True): "end"}.get(near, "middle")
+            marks.append(text(x, y + 20, words, "tick", anchor))
         return marks
 
     def beside(self, x: float) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
@@ -87,7 +88,7 @@ def _overview(receipts: Sequence[Receipt], titles: Sequence[str]) -> str:
     events = [receipt.release.event for receipt in receipts]
     together = ""
     if len({(event.neighbours, event.records_per_person) for event in events}) == 1:
-        total = sum(event.epsilon for event in events)
+        total = sum((event.epsilon for event in events), Fraction(0))
         together = (
             "<p>If these answers are about the same people, their epsilons add up: together they "
             f"cost {decimal(total)}.</p>"
@@ -108,7 +109,7 @@ def _article(receipt: Receipt, title: str | None) -> str:
     )
     return "\n".join(
         [
-            "<article>",
+            "<article class='alone'>" if title is None else "<article>",
             "" if title is None else f"<h2>{escape(title)}</h2>",
             _answer(release),
             "" if weaker is None else f"<p class='warn'>{escape(weaker)}</p>",
@@ -141,7 +142,12 @@ def _answer(release: Release) -> str:
         beside = f" <small>± {escape(margin)}</small>" if sign else ""
         return f"<p class='answer'>{escape(number)}{beside}</p><p class='quiet'>{known}</p>"
     rows = [[name, number] for name, number in zip(names_of(release), shown, strict=True)]
-    return f"{_grid(['name', 'answer'], rows)}<p class='quiet'>{known}</p>"
+    return f"{_grid([_named_by(release), 'answer'], rows)}<p class='quiet'>{known}</p>"
+
+
+def _named_by(release: Release) -> str:
+    """Return what the names of the numbers are: levels of groups, or others."""
+    return "name" if release.groups is None else ", ".join(release.groups.columns)
 
 
 def _noise_said(release: Release) -> str:

@@ -124,7 +124,7 @@ def _bands_said(ranks: bool, interval: NoiseInterval) -> str:
         unit = "in records" if interval.unit.startswith("records") else "in percent of the records"
         return (
             f"How far the answer is from the rank that was asked for, {unit}: within the bands "
-            f"with {levels} probability."
+            f"with a probability of at least {levels}."
         )
     word = "predicted to lie" if interval.kind == "predicted" else "lies"
     return f"The line is the answer. Without privacy noise it {word} in the bands ({levels})."
@@ -160,12 +160,13 @@ def _bars(release: Release, interval: NoiseInterval | None) -> Figure:
             marks += _whisker(axis, ends[at], y + 27.5)
         y += 44
     marks += axis.below(y + 4)
-    what = "groups" if release.groups is not None else "bins"
+    what = "bins" if release.groups is None else "groups"
+    by = "bin" if release.groups is None else ", ".join(release.groups.columns)
     cut = "" if len(values) <= _MOST_ROWS else f" The first {_MOST_ROWS} of {len(values)}."
     noise = "" if ends is None else " Thin lines: privacy noise (95 %)."
     return Figure(
         picture(marks, y + 34, f"The {release.statistic} of each of {len(values)} {what}"),
-        f"{release.statistic.capitalize()} by {what[:-1]}.{noise}{cut}",
+        f"{release.statistic.capitalize()} by {by}.{noise}{cut}",
     )
 
 
@@ -286,6 +287,8 @@ def _vertical(release: Release, span: Sequence[float]) -> tuple[float, float]:
     if release.statistic == "logistic regression":
         return 0.0, 1.0
     if release.statistic not in _LINKS and len(release.bounds) == 2:
-        low = min(low, float(release.bounds.low[1]))
-        high = max(high, float(release.bounds.high[1]))
+        ends = float(release.bounds.low[1]), float(release.bounds.high[1])
+        # A wide range of the response would press the lines flat.
+        if 3 * (high - low) >= ends[1] - ends[0]:
+            low, high = min(low, ends[0]), max(high, ends[1])
     return (low, high) if low < high else (low - 1, high + 1)

@@ -29,4 +29,8 @@ def _about(release: Release) -> str:
     named = " ".join(release.names or ())
     if last in named and last != "response":
         return f" on {', '.join(columns)}"
-    return f" of the {last} on {', '.join(covariates)}" if covariates else f" of {last}"
+    return (
+        f" of {'the ' if last == 'response' else ''}{last} on {', '.join(covariates)}"
+        if covariates
+        else f" of {last}"
+    )
