@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kng.core.version import __version__
 
 if TYPE_CHECKING:
-    from kng import bases, domains, losses, norms
+    from kng import bases, columns, domains, losses, norms
     from kng.core.errors import KngError
     from kng.core.release import Release
     from kng.data import Table
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kng.estimators.assembled import KNG, Exponential, KNorm, ObjectivePerturbation
     from kng.estimators.count import count
     from kng.estimators.expectile import ExpectileRegressor
+    from kng.estimators.habits import check
     from kng.estimators.histogram import histogram
     from kng.estimators.huber import HuberRegressor
     from kng.estimators.linear import LinearRegression
@@ -49,6 +50,7 @@ _HOMES = {
     "Release": "kng.core.release",
     "Table": "kng.data",
     "count": "kng.estimators.count",
+    "check": "kng.estimators.habits",
     "geometric_median": "kng.estimators",
     "histogram": "kng.estimators.histogram",
     "mean": "kng.estimators",
@@ -59,8 +61,8 @@ _HOMES = {
     "variance": "kng.estimators.variance",
 }
 
-# Packages of parts.
-_PACKAGES = ("bases", "domains", "losses", "norms")
+# Packages of parts, and of what columns hold.
+_PACKAGES = ("bases", "columns", "domains", "losses", "norms")
 
 __all__ = [
     "KNG",
@@ -79,6 +81,8 @@ __all__ = [
     "Table",
     "__version__",
     "bases",
+    "check",
+    "columns",
     "count",
     "domains",
     "geometric_median",

@@ -26,6 +26,8 @@ NAMES = [
     "Table",
     "__version__",
     "bases",
+    "check",
+    "columns",
     "count",
     "domains",
     "geometric_median",

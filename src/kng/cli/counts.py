@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kng.cli.options import BY, EPSILON, MISSING, PROMISE, WHERE, option, with_options
 from kng.cli.tables import DATA, READING
 from kng.cli.verbosity import VERBOSITY
+
+if TYPE_CHECKING:
+    import kng
 
 _shared = with_options(DATA, EPSILON, WHERE, BY, *PROMISE, READING, VERBOSITY)
 _numbers = with_options(
@@ -21,7 +25,12 @@ _numbers = with_options(
         help="Public range of a record, never read from the data. Records outside are clipped. "
         "Required.",
     ),
-    option("--column", metavar="NAME", help="The column that --bounds LOW:HIGH is about."),
+    option(
+        "--column",
+        multiple=True,
+        metavar="NAME",
+        help="The column that --bounds LOW:HIGH is about.",
+    ),
     option(
         "--granularity",
         multiple=True,
@@ -44,7 +53,7 @@ def count(**options: Any) -> None:
 
     Under --neighbours replace-one the number of all records is public, so a condition is needed.
     """
-    _release("count", options, _records(options))
+    _release("count", options, _records)
 
 
 @click.command(epilog="\b\nkng proportion survey.csv --of \"smoker = 'yes'\" --epsilon 0.5")
@@ -61,7 +70,11 @@ def proportion(**options: Any) -> None:
 
     if options["of"] is None:
         raise SpecError("of is missing; say what the share is of, as in --of \"smoker = 'yes'\".")
-    _release("proportion", options, {**_records(options), "of": options["of"]})
+
+    def read(options: dict[str, Any], table: kng.Table) -> dict[str, Any]:
+        return {**_records(options, table), "of": options["of"]}
+
+    _release("proportion", options, read)
 
 
 @click.command(
@@ -95,7 +108,10 @@ def histogram(**options: Any) -> None:
     """
     from kng.cli.arguments import read_bins
 
-    _release("histogram", options, {**_records(options), **read_bins(options)})
+    def read(options: dict[str, Any], table: kng.Table) -> dict[str, Any]:
+        return {**_records(options, table), **read_bins(options)}
+
+    _release("histogram", options, read)
 
 
 @click.command(
@@ -106,7 +122,7 @@ def total(**options: Any) -> None:
     """Release the private sum of a column."""
     from kng.cli.arguments import read_statistic
 
-    _release("sum", options, read_statistic(options))
+    _release("sum", options, read_statistic)
 
 
 @click.command(epilog="\b\nkng variance survey.csv --bounds age=0:120 --epsilon 1")
@@ -117,25 +133,40 @@ def variance(**options: Any) -> None:
     from kng.cli.arguments import read_statistic
 
     ddof = {} if options["ddof"] is None else {"ddof": options["ddof"]}
-    _release("variance", options, {**read_statistic(options), **ddof})
+
+    def read(options: dict[str, Any], table: kng.Table) -> dict[str, Any]:
+        return {**read_statistic(options, table), **ddof}
+
+    _release("variance", options, read)
 
 
-def _records(options: dict[str, Any]) -> dict[str, Any]:
+def _records(options: dict[str, Any], table: kng.Table) -> dict[str, Any]:
     """Read which records count, and in which groups."""
     from kng.cli.arguments import read_groups
 
-    return {"where": options["where"], "by": read_groups(options["by"])}
+    return {"where": options["where"], "by": read_groups(options["by"], table)}
 
 
-def _release(statistic: str, options: dict[str, Any], asked: dict[str, Any]) -> None:
+# Reads the options of a command, beside the table that they are about.
+Reading = Callable[[dict[str, Any], "kng.Table"], dict[str, Any]]
+
+
+def _release(statistic: str, options: dict[str, Any], read: Reading) -> None:
     """Read the words and release a statistic of the file."""
     # Imported here: `kng --help` should not wait for NumPy and FLINT.
     import kng
     from kng.cli.arguments import read_options
     from kng.cli.receipt import hand_over
-    from kng.cli.tables import read_table
+    from kng.cli.tables import read_table, with_promise
 
-    arguments = {**read_options(options), **{k: v for k, v in asked.items() if v is not None}}
     table = read_table(options)
+    options = with_promise(options, table)
+    columns = (
+        [options["column"]] if isinstance(options.get("column"), str) else options.get("column")
+    )
+    if table.columns is not None and columns and not options.get("bounds"):
+        table = table[columns]
+    asked = read(options, table)
+    arguments = {**read_options(options), **{k: v for k, v in asked.items() if v is not None}}
     compute = getattr(kng, statistic)
     hand_over(lambda: compute(table, **arguments), options, arguments.get("ledger"))

@@ -15,6 +15,7 @@ import click
 from kng.cli.budget import budget
 from kng.cli.counts import count, histogram, proportion, total, variance
 from kng.cli.demo import demo
+from kng.cli.init import init
 from kng.cli.interrupts import ChargeWatch
 from kng.cli.regression import expectile, huber, linear, logistic, poisson, quantreg
 from kng.cli.reproduce import reproduce
@@ -66,7 +67,7 @@ for _command in (
     *(mean, quantile, median, geomedian),
     *(count, proportion, histogram, total, variance),
     *(linear, huber, quantreg, expectile, logistic, poisson),
-    *(budget, demo, sample, reproduce),
+    *(init, budget, demo, sample, reproduce),
 ):
     commands.add_command(_command)
 

@@ -21,7 +21,7 @@ from kng.data.bins import Edges, Rule
 from kng.data.engine import Asked, Block, Column, Engine, Floats, Kind
 from kng.data.grouped import GroupedTable
 from kng.data.memory import MemoryEngine, layout
-from kng.data.opening import counting, in_groups, positions_of, require_number
+from kng.data.opening import counting, in_groups, positions_of
 from kng.data.present import ALL, Present
 from kng.data.recipe import Recipe
 from kng.data.registry import open_table
@@ -144,7 +144,7 @@ def open_binned(
         (position,) = positions_of(engine, encoding.bounds.columns, 1, numbers=0)
         column = engine.columns()[position]
     if not rule.text:
-        require_number(column, engine.called)
+        column.require_number(engine.called)
     elif column.kind not in (Kind.TEXT, Kind.CELLS):
         named = "the column" if column.name is None else f"column {column.name!r}"
         raise SchemaError(

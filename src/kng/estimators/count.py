@@ -10,7 +10,7 @@ from kng.core.errors import SpecError
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.release import Release
-from kng.data import Present
+from kng.data import ALL
 from kng.data.counting import codes, open_there
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import (
@@ -20,10 +20,11 @@ from kng.estimators.noisy_sums import (
     noisy_plan,
     released,
 )
-from kng.estimators.request import records_stated, request_of, stated
+from kng.estimators.request import present_of, records_stated, request_of, stated, table_states
 from kng.losses.tally import Tally
 
 
+@table_states()
 def count(
     data: Any,
     *,
@@ -33,6 +34,8 @@ def count(
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
+    person: str | None = None,
+    max_records: int | None = None,
     ledger: Any = None,
     random_state: Any = None,
 ) -> Release:
@@ -57,6 +60,9 @@ def count(
         Public bound on the number of records under add-remove; no answer exceeds it.
     records_per_person : int
         How many records one person may have; the guarantee is per person.
+    person, max_records : str and int, optional
+        The column that says whose a record is, and how many records of each person are used at
+        most. docs/people.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read.
     random_state : int, optional
@@ -82,18 +88,19 @@ def count(
         records_per_person=records_per_person,
         ledger=ledger,
         random_state=random_state,
+        present=present_of(where, person, max_records, records_per_person),
     )
-    groups = groups_of(by)
-    if where is None and groups is None and ask.neighbours == ReplaceOne.name:
+    groups = None if by is None else groups_of(by)
+    if ask.present == ALL and groups is None and ask.neighbours == ReplaceOne.name:
         raise SpecError(
             "Under neighbours='replace-one' the number of records is public, so counting them "
             "costs no epsilon: take it from the data. To count some of them give where='age >= "
             "40'; to keep the number of all private use neighbours='add-remove'."
         )
-    records, present = codes(1), Present(where)
-    source = open_there(data, records, present, groups)
+    records = codes(1)
+    source = open_there(data, records, ask.present, groups)
     unit = ask.unit(source, groups)
-    facts = {**records_stated(unit), **stated(present)}
+    facts = {**records_stated(unit), **stated(ask.present, groups)}
     plan = plan_for(records, unit, ask.epsilon)
     return released("count", plan, source, records.bounds, facts=facts, ask=ask, groups=groups)
 

@@ -9,7 +9,6 @@ from kng.core.encoding import Encoding
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.release import Fact, Release
-from kng.data import Present
 from kng.data.counting import codes, open_binned
 from kng.estimators.declared_bins import bins_of
 from kng.estimators.declared_groups import groups_of
@@ -21,12 +20,13 @@ from kng.estimators.noisy_sums import (
     noisy_plan,
     released,
 )
-from kng.estimators.request import records_stated, request_of, stated
+from kng.estimators.request import present_of, records_stated, request_of, stated, table_states
 from kng.losses.tally import Tally
 
 _REMEDY = "Name it, as in levels={'sex': ['F', 'M']} or edges={'age': [0, 18, 65, 120]}."
 
 
+@table_states()
 def histogram(
     column: Any,
     *,
@@ -40,6 +40,8 @@ def histogram(
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
+    person: str | None = None,
+    max_records: int | None = None,
     ledger: Any = None,
     random_state: Any = None,
 ) -> Release:
@@ -74,6 +76,9 @@ def histogram(
         Public bound on the number of records under add-remove; no count exceeds it.
     records_per_person : int
         How many records one person may have; the guarantee is per person.
+    person, max_records : str and int, optional
+        The column that says whose a record is, and how many records of each person are used at
+        most. docs/people.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read.
     random_state : int, optional
@@ -99,16 +104,17 @@ def histogram(
         records_per_person=records_per_person,
         ledger=ledger,
         random_state=random_state,
+        present=present_of(where, person, max_records, records_per_person),
     )
     bins = bins_of(edges, levels, other, missing)
-    present, groups = Present(where), groups_of(by)
+    groups = None if by is None else groups_of(by)
     records = codes(len(bins.names), bins.column)
     source = open_binned(
-        column, (bins.rule, bins.instead), records, present, groups, remedy=_REMEDY
+        column, (bins.rule, bins.instead), records, ask.present, groups, remedy=_REMEDY
     )
     unit = ask.unit(source, groups)
     facts: dict[str, Fact] = {"bins": bins.names, **bins_stated(unit), **records_stated(unit)}
-    facts |= stated(present)
+    facts |= stated(ask.present, groups)
     plan = plan_for(len(bins.names), records, unit, ask.epsilon)
     return released("histogram", plan, source, records.bounds, facts=facts, ask=ask, groups=groups)
 

@@ -11,12 +11,11 @@ from kng.core.lattice import Lattice
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.release import Release
-from kng.data import Present
 from kng.data.bins import Levels
 from kng.data.counting import codes, open_binned, open_judged
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import count_norm, most_records, noisy_plan, released
-from kng.estimators.request import records_stated, request_of, stated
+from kng.estimators.request import present_of, records_stated, request_of, stated, table_states
 from kng.losses.location_sum import counted
 from kng.losses.share import Share
 
@@ -27,6 +26,7 @@ _REMEDY = "Say what the share is of, as in of='smoker = 1'."
 _FINE = 2**40
 
 
+@table_states()
 def proportion(
     column: Any,
     *,
@@ -38,6 +38,8 @@ def proportion(
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
+    person: str | None = None,
+    max_records: int | None = None,
     ledger: Any = None,
     random_state: Any = None,
 ) -> Release:
@@ -67,6 +69,9 @@ def proportion(
         Public bound on the number of records under add-remove.
     records_per_person : int
         How many records one person may have; the guarantee is per person.
+    person, max_records : str and int, optional
+        The column that says whose a record is, and how many records of each person are used at
+        most. docs/people.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read.
     random_state : int, optional
@@ -92,20 +97,27 @@ def proportion(
         records_per_person=records_per_person,
         ledger=ledger,
         random_state=random_state,
+        present=present_of(where, person, max_records, records_per_person),
     )
-    records, present, groups = codes(2), Present(where), groups_of(by)
+    records, groups = codes(2), None if by is None else groups_of(by)
     instead = _instead(missing)
     if of is None:
-        source = open_binned(column, (_TRUTH, instead), records, present, groups, remedy=_REMEDY)
+        source = open_binned(
+            column, (_TRUTH, instead), records, ask.present, groups, remedy=_REMEDY
+        )
     elif instead is not None:
         raise SpecError(
             "missing must be 'drop' beside of. Say in the condition what is missing, as in "
             "of=\"smoker = 'yes' or smoker is missing\"."
         )
     else:
-        source = open_judged(column, of, records, present, groups)
+        source = open_judged(column, of, records, ask.present, groups)
     unit = ask.unit(source, groups)
-    facts = {**({} if of is None else {"of": of}), **records_stated(unit), **stated(present)}
+    facts = {
+        **({} if of is None else {"of": of}),
+        **records_stated(unit),
+        **stated(ask.present, groups),
+    }
     plan = plan_for(records, unit, ask.epsilon)
     return released("proportion", plan, source, records.bounds, facts=facts, ask=ask, groups=groups)
 

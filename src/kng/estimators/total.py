@@ -11,10 +11,10 @@ from kng.core.lattice import Lattice
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.release import Release
-from kng.data import Present
-from kng.estimators.declared_groups import groups_of, open_present
+from kng.data import open_source
+from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import most_records, noisy_plan, one_column, released
-from kng.estimators.request import details, request_of, stated
+from kng.estimators.request import details, present_of, request_of, stated, table_states
 from kng.losses.column_total import ColumnTotal
 from kng.norms import LInf
 
@@ -22,6 +22,7 @@ from kng.norms import LInf
 _BITS = 32
 
 
+@table_states("bounds", "granularity")
 def sum(
     column: Any,
     *,
@@ -34,6 +35,8 @@ def sum(
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
+    person: str | None = None,
+    max_records: int | None = None,
     ledger: Any = None,
     random_state: Any = None,
 ) -> Release:
@@ -62,6 +65,9 @@ def sum(
         Public bound on the number of records under add-remove.
     records_per_person : int
         How many records one person may have; the guarantee is per person.
+    person, max_records : str and int, optional
+        The column that says whose a record is, and how many records of each person are used at
+        most. docs/people.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read.
     random_state : int, optional
@@ -86,16 +92,17 @@ def sum(
         records_per_person=records_per_person,
         ledger=ledger,
         random_state=random_state,
+        present=present_of(where, person, max_records, records_per_person),
     )
     box = one_column(bounds_of(bounds), "sum")
     records = encoding_of(box, granularity=granularity, missing=missing, bits=_BITS)
-    present, groups = Present(where), groups_of(by)
-    source = open_present(column, records, present, groups)
+    groups = None if by is None else groups_of(by)
+    source = open_source(column, records, ask.present, groups)
     unit = ask.unit(source, groups)
     plan = plan_for(records, unit, ask.epsilon)
     # What is loaded may depend on a number that is public, never on the records that came.
     source.prepare_sums(unit.neighbours.stated or 0)
-    facts = {**details(records, unit), **stated(present)}
+    facts = {**details(records, unit), **stated(ask.present, groups)}
     return released("sum", plan, source, box, facts=facts, ask=ask, groups=groups)
 
 

@@ -14,10 +14,10 @@ from kng.core.lattice import Lattice
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.release import Release
-from kng.data import Present
-from kng.estimators.declared_groups import groups_of, open_present
+from kng.data import open_source
+from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import noisy_plan, one_column, released
-from kng.estimators.request import details, request_of, stated
+from kng.estimators.request import details, present_of, request_of, stated, table_states
 from kng.losses.second_moments import SecondMoments
 from kng.norms import Hull
 
@@ -25,6 +25,7 @@ from kng.norms import Hull
 _BITS, _FINE = 20, 2**40
 
 
+@table_states("bounds", "granularity")
 def variance(
     column: Any,
     *,
@@ -38,6 +39,8 @@ def variance(
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
+    person: str | None = None,
+    max_records: int | None = None,
     ledger: Any = None,
     random_state: Any = None,
 ) -> Release:
@@ -74,6 +77,9 @@ def variance(
         Public bound on the number of records under add-remove.
     records_per_person : int
         How many records one person may have; the guarantee is per person.
+    person, max_records : str and int, optional
+        The column that says whose a record is, and how many records of each person are used at
+        most. docs/people.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read.
     random_state : int, optional
@@ -99,11 +105,12 @@ def variance(
         records_per_person=records_per_person,
         ledger=ledger,
         random_state=random_state,
+        present=present_of(where, person, max_records, records_per_person),
     )
     box, divisor = one_column(bounds_of(bounds), "variance"), whole(ddof, "ddof", 0)
     records = encoding_of(box, granularity=granularity, missing=missing, bits=_BITS)
-    present, groups = Present(where), groups_of(by)
-    source = open_present(column, records, present, groups)
+    groups = None if by is None else groups_of(by)
+    source = open_source(column, records, ask.present, groups)
     unit = ask.unit(source, groups)
     if isinstance(unit.neighbours, ReplaceOne) and unit.neighbours.n <= divisor:
         raise SpecError(
@@ -111,7 +118,11 @@ def variance(
             f"{unit.neighbours.n}. Give a smaller ddof."
         )
     plan = plan_for(divisor, records, unit, ask.epsilon)
-    facts = {"divided by": _divisor(divisor), **details(records, unit), **stated(present)}
+    facts = {
+        "divided by": _divisor(divisor),
+        **details(records, unit),
+        **stated(ask.present, groups),
+    }
     return released("variance", plan, source, box, facts=facts, ask=ask, groups=groups)
 
 
