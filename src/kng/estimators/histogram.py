@@ -27,7 +27,7 @@ from kng.losses.tally import Tally
 _REMEDY = "Name it, as in levels={'sex': ['F', 'M']} or edges={'age': [0, 18, 65, 120]}."
 
 
-@table_states()
+@table_states("levels")
 def histogram(
     column: Any,
     *,
