@@ -124,6 +124,7 @@ def open_labelled_columns(
             f"column {found.name!r} of {engine.called} holds numbers, and the classes are texts. "
             "Give the classes as numbers."
         )
+    labels.load()
     recipe = Labelled(tuple(covariates), label, labels)
     return _counting(engine, recipe, encoding, present)
 
@@ -138,6 +139,7 @@ def open_labelled(
     X: Any, y: Any, labels: Labels, encoding: Encoding, present: Present = ALL
 ) -> TableSource:
     """Return a source over covariates and labels that stand side by side."""
+    labels.load()
     engine, (*covariates, label) = _beside(X, y, len(encoding) - 1)
     return _counting(engine, Labelled(tuple(covariates), label, labels), encoding, present)
 
