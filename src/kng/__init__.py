@@ -14,18 +14,24 @@ from typing import TYPE_CHECKING, Any
 from kng.core.version import __version__
 
 if TYPE_CHECKING:
-    from kng import bases, domains, losses, norms
+    from kng import bases, columns, domains, losses, norms
     from kng.core.errors import KngError
     from kng.core.release import Release
     from kng.data import Table
     from kng.estimators import geometric_median, mean, median, quantile
     from kng.estimators.assembled import KNG, Exponential, KNorm, ObjectivePerturbation
+    from kng.estimators.count import count
     from kng.estimators.expectile import ExpectileRegressor
+    from kng.estimators.habits import check
+    from kng.estimators.histogram import histogram
     from kng.estimators.huber import HuberRegressor
     from kng.estimators.linear import LinearRegression
     from kng.estimators.logistic import LogisticRegression
     from kng.estimators.poisson import PoissonRegressor
+    from kng.estimators.proportion import proportion
     from kng.estimators.quantile_regression import QuantileRegressor
+    from kng.estimators.total import sum
+    from kng.estimators.variance import variance
     from kng.ledger import Ledger
 
 _HOMES = {
@@ -43,14 +49,20 @@ _HOMES = {
     "QuantileRegressor": "kng.estimators.quantile_regression",
     "Release": "kng.core.release",
     "Table": "kng.data",
+    "count": "kng.estimators.count",
+    "check": "kng.estimators.habits",
     "geometric_median": "kng.estimators",
+    "histogram": "kng.estimators.histogram",
     "mean": "kng.estimators",
     "median": "kng.estimators",
+    "proportion": "kng.estimators.proportion",
     "quantile": "kng.estimators",
+    "sum": "kng.estimators.total",
+    "variance": "kng.estimators.variance",
 }
 
-# Packages of parts.
-_PACKAGES = ("bases", "domains", "losses", "norms")
+# Packages of parts, and of what columns hold.
+_PACKAGES = ("bases", "columns", "domains", "losses", "norms")
 
 __all__ = [
     "KNG",
@@ -69,13 +81,20 @@ __all__ = [
     "Table",
     "__version__",
     "bases",
+    "check",
+    "columns",
+    "count",
     "domains",
     "geometric_median",
+    "histogram",
     "losses",
     "mean",
     "median",
     "norms",
+    "proportion",
     "quantile",
+    "sum",
+    "variance",
 ]
 
 

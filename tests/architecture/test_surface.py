@@ -26,13 +26,20 @@ NAMES = [
     "Table",
     "__version__",
     "bases",
+    "check",
+    "columns",
+    "count",
     "domains",
     "geometric_median",
+    "histogram",
     "losses",
     "mean",
     "median",
     "norms",
+    "proportion",
     "quantile",
+    "sum",
+    "variance",
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -77,10 +78,17 @@ def test_text_that_is_no_label_is_none_of_the_classes(labels, classes, tmp_path)
     assert fitted(parquet(tmp_path / "a.parquet", **data), classes) == expected
 
 
-@pytest.mark.parametrize("labels", [pa.array([0, 1, 2] * 10, pa.date32()), pa.array([[1]] * 30)])
-def test_what_is_no_number_is_no_label(labels, tmp_path):
-    file = parquet(tmp_path / "a.parquet", x=NUMBERS, y=labels)
+def test_what_is_no_number_is_no_label(tmp_path):
+    file = parquet(tmp_path / "a.parquet", x=NUMBERS, y=pa.array([[1]] * 30))
     assert fitted(file, (0, 1)) == fitted({"x": NUMBERS, "y": [None] * 30}, (0, 1))
+
+
+def test_dates_are_no_labels(tmp_path):
+    days = pa.array([0, 1, 2] * 10, pa.date32())
+    file = parquet(tmp_path / "a.parquet", x=NUMBERS, y=days)
+    for data in (file, {"x": NUMBERS, "y": np.asarray(days)}):
+        with pytest.raises(kng.KngError, match="holds date"):
+            fitted(data, (0, 1))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from kng.core.encoding import DROP
 from kng.core.errors import LedgerError, SpecError
 from kng.core.exact import whole
 from kng.core.release import Release
+from kng.data import Table
 from kng.ledger import Ledger
 
 Ends = tuple[str, str]
@@ -23,6 +24,7 @@ Value = TypeVar("Value")
 # Handed on under the same name, and only if given: the defaults are the library's.
 _SAME_NAME = (
     *("mechanism", "norm", "sampler", "neighbours", "n_max", "records_per_person"),
+    *("person", "max_records"),
     *("coef_bound", "threshold", "smoothing", "noncrossing", "expectile"),
 )
 # Numbers in one word, as in A,B,C.
@@ -64,25 +66,31 @@ def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def read_statistic(options: Mapping[str, Any]) -> dict[str, Any]:
+def read_statistic(options: Mapping[str, Any], table: Table) -> dict[str, Any]:
     """Return what a statistic of columns takes beside: bounds, granularity, missing, where."""
+    declared = table.columns is not None and not options["bounds"]
     return {
-        "bounds": read_bounds(options["bounds"], options["column"]),
+        "bounds": None if declared else read_bounds(options["bounds"], options["column"]),
         "granularity": read_setting("granularity", options["granularity"]),
         "missing": read_setting("missing", options["missing"]) or DROP,
         "where": options["where"],
-        "by": read_groups(options["by"]),
+        "by": read_groups(options["by"], table),
     }
 
 
-def read_groups(texts: Sequence[str]) -> dict[str, list[Any]] | None:
+def read_groups(texts: Sequence[str], table: Table) -> dict[str, list[Any]] | None:
     """Read COLUMN=LEVEL,LEVEL once per column; levels are numbers if all of them are.
 
-    In single quotes they are text whatever they look like.
+    In single quotes they are text whatever they look like. The levels of a declared column may be
+    left out.
     """
     pairs: list[tuple[str | None, list[Any]]] = []
     for text in texts:
         name, sign, levels = text.partition("=")
+        declared = getattr((table.columns or {}).get(text), "levels", None)
+        if declared is not None:
+            pairs.append((text, list(declared)))
+            continue
         if not sign or not name:
             raise SpecError(f"--by must be COLUMN=LEVEL,LEVEL, such as sex=F,M; got {text!r}.")
         pairs.append((name, _levels(levels)))
@@ -98,19 +106,18 @@ def _levels(text: str) -> list[Any]:
     return cells
 
 
-def read_regression(options: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def read_regression(
+    options: Mapping[str, Any], table: Table
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return what a regression takes beside, and the names of its covariates."""
     target = options["target"]
     if target is None:
         raise SpecError("target is missing; name the column to predict, as in --target income.")
-    bounds = _named_bounds(options["bounds"])
+    columns = (table.columns or {}).items()
+    declared = {name: c.bounds for name, c in columns if c.kind == "number" and c.bounds}
+    stated = _named_bounds(options["bounds"]) if options["bounds"] or not declared else {}
+    bounds: dict[str, Any] = {**declared, **stated}
     covariates = _covariates(options["covariates"], bounds, target)
-    unused = [name for name in bounds if name not in (*covariates, target)]
-    if unused:
-        raise SpecError(
-            f"--bounds names {unused[0]!r}, which is neither the target nor one of --covariates. "
-            "Leave its bounds out, or name it."
-        )
     arguments = {
         "bounds_X": {name: bounds[name] for name in covariates},
         "bounds_y": bounds.get(target),
@@ -122,13 +129,18 @@ def read_regression(options: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[s
     return arguments, covariates
 
 
-def read_classes(text: str | None, bounds: Ends | None) -> tuple[float, ...] | tuple[str, ...]:
-    """Read A,B as a line of CSV: numbers if all of them are, text otherwise."""
-    if bounds is not None:
+def read_classes(options: Mapping[str, Any], table: Table) -> Sequence[Any]:
+    """Read --classes A,B as a line of CSV: numbers if all of them are, text otherwise."""
+    target, text = options["target"], options["classes"]
+    if options["bounds"] and target in _named_bounds(options["bounds"]):
         raise SpecError(
             "--bounds names the target, which has classes. Leave its bounds out, and name the "
             "labels, as in --classes no,yes."
         )
+    declared = (table.columns or {}).get(target)
+    levels = getattr(declared, "levels", None)
+    if text is None and levels is not None:
+        return tuple(levels)
     if text is None:
         raise SpecError("classes are missing; name the labels, as in --classes no,yes.")
     labels = tuple(_cells(text))
@@ -136,6 +148,21 @@ def read_classes(text: str | None, bounds: Ends | None) -> tuple[float, ...] | t
         return tuple(float(label) for label in labels)
     except ValueError:
         return labels
+
+
+def read_bins(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a histogram takes: edges or levels, the bin of others, and what is missing."""
+    arguments: dict[str, Any] = {"other": options["other"], "missing": options["missing"]}
+    for name in ("edges", "levels"):
+        if options[name] is None:
+            continue
+        column, listed = _split(options[name])
+        if column is not None and options["column"] is not None:
+            raise SpecError(f"--column goes with --{name} A,B,C, but these name their own column.")
+        cells = _levels(listed) if name == "levels" else _cells(listed)
+        column = column or options["column"]
+        arguments[name] = cells if column is None else {column: cells}
+    return arguments
 
 
 def read_base(text: str) -> str | Release:
@@ -168,7 +195,7 @@ def _cells(text: str) -> list[str]:
 
 
 def _named_bounds(texts: Sequence[str]) -> dict[str, Ends]:
-    found = read_bounds(texts, None)
+    found = read_bounds(texts, ())
     if not isinstance(found, dict):
         raise SpecError(
             "--bounds must name its column in a regression, as in --bounds age=0:120; give it once "
@@ -200,8 +227,8 @@ def _covariates(text: str | None, bounds: Mapping[str, Ends], target: str) -> tu
     return covariates
 
 
-def read_bounds(texts: Sequence[str], column: str | None) -> Ends | dict[str, Ends]:
-    """Read LOW:HIGH once, or COLUMN=LOW:HIGH once per column."""
+def read_bounds(texts: Sequence[str], columns: Sequence[str]) -> Ends | dict[str, Ends]:
+    """Read LOW:HIGH once for all columns or once for each, or COLUMN=LOW:HIGH once per column."""
     if not texts:
         raise SpecError(
             "bounds are missing. They are public facts about a record and are never read from "
@@ -209,13 +236,18 @@ def read_bounds(texts: Sequence[str], column: str | None) -> Ends | dict[str, En
         )
     pairs = [(name, _ends(text, ends)) for text in texts for name, ends in [_split(text)]]
     if all(name is None for name, _ in pairs):
-        if len(pairs) > 1:
+        ends = [ends for _, ends in pairs]
+        if not columns and len(ends) == 1:
+            return ends[0]
+        if len(ends) not in (1, len(columns)):
+            known = f" for {len(columns)} columns" if columns else ""
             raise SpecError(
-                f"--bounds is given {len(pairs)} times; name the column of each, as in "
+                f"--bounds is given {len(ends)} times{known}; name the column of each, as in "
                 "--bounds age=0:120 --bounds income=0:50000."
             )
-        return pairs[0][1] if column is None else {column: pairs[0][1]}
-    if column is not None:
+        each = ends * len(columns) if len(ends) == 1 else ends
+        return _by_name("column", list(zip(columns, each, strict=True)))
+    if columns:
         raise SpecError(
             "--column goes with --bounds LOW:HIGH, but these bounds name their own column. "
             "Leave out --column."
@@ -275,6 +307,7 @@ def _by_name(option: str, pairs: Sequence[tuple[str | None, Value]]) -> dict[str
         if not name:
             raise SpecError(f"--{option} names a column in one place and not in another; name all.")
         if name in found:
-            raise SpecError(f"--{option} is given twice for column {name!r}; give it once.")
+            again = "" if option == "column" else " for column"
+            raise SpecError(f"--{option} is given twice{again} {name!r}; give it once.")
         found[name] = value
     return found

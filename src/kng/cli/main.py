@@ -13,7 +13,9 @@ from collections.abc import Sequence
 import click
 
 from kng.cli.budget import budget
+from kng.cli.counts import count, histogram, proportion, total, variance
 from kng.cli.demo import demo
+from kng.cli.init import init
 from kng.cli.interrupts import ChargeWatch
 from kng.cli.regression import expectile, huber, linear, logistic, poisson, quantreg
 from kng.cli.reproduce import reproduce
@@ -63,8 +65,9 @@ def commands() -> None:
 
 for _command in (
     *(mean, quantile, median, geomedian),
+    *(count, proportion, histogram, total, variance),
     *(linear, huber, quantreg, expectile, logistic, poisson),
-    *(budget, demo, sample, reproduce),
+    *(init, budget, demo, sample, reproduce),
 ):
     commands.add_command(_command)
 

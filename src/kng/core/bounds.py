@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from kng.core.dates import DAY, stated_seconds
 from kng.core.errors import SpecError, SpecTypeError
 from kng.core.exact import exact, show
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """One ``low < high`` per column, stated by the caller and never read from the data."""
+    """One ``low < high`` per column, stated by the caller and never read from the data.
+
+    ``dates`` are the positions of columns whose bounds are stated as dates: days since 1970.
+    """
 
     low: tuple[Fraction, ...]
     high: tuple[Fraction, ...]
     columns: tuple[str, ...] | None = None
+    dates: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         _check(self.low, self.high, "bounds")
@@ -36,8 +42,8 @@ class Bounds:
 def bounds_of(value: Any, name: str = "bounds") -> Bounds:
     """Read bounds as (low, high), numbers or one array per end, or ``{column: (low, high)}``.
 
-    One pair per column is not a form: two of them look like two ends, and clipping to the wrong
-    box would be paid for. ``name`` is the argument's name, for the messages.
+    A list of pairs, one (low, high) per column, is read as such where it cannot be two ends;
+    clipping to the wrong box would be paid for. ``name`` is the argument's name, for the messages.
     """
     if value is None:
         raise SpecError(
@@ -50,15 +56,28 @@ def bounds_of(value: Any, name: str = "bounds") -> Bounds:
         if not value:
             raise SpecError(f"{name} name no column; give {{column: (low, high)}}.")
         pairs = [_pair(pair, f"{name}[{column!r}]") for column, pair in value.items()]
-        lows = tuple(exact(pair[0], f"{name} low") for pair in pairs)
-        highs = tuple(exact(pair[1], f"{name} high") for pair in pairs)
+        days = [_days(pair) for pair in pairs]
+        known = [pair if found is None else found for pair, found in zip(pairs, days, strict=True)]
+        lows = tuple(exact(pair[0], f"{name} low") for pair in known)
+        highs = tuple(exact(pair[1], f"{name} high") for pair in known)
         _check(lows, highs, name)
-        return Bounds(lows, highs, _named(value, name))
-    _refuse_pairs(value, name)
-    low, high = _pair(value, name)
+        dates = tuple(at for at, found in enumerate(days) if found is not None)
+        return Bounds(lows, highs, _named(value, name), dates)
+    low, high = _pair(_turned(value, name), name)
+    if (found := _days((low, high))) is not None:
+        _check((found[0],), (found[1],), name)
+        return Bounds((found[0],), (found[1],), None, (0,))
     lows, highs = _ends(low, f"{name} low"), _ends(high, f"{name} high")
     _check(lows, highs, name)
     return Bounds(lows, highs)
+
+
+def _days(pair: tuple[Any, Any]) -> tuple[Fraction, Fraction] | None:
+    """Return two dates as whole days since the beginning of 1970; None if they are no dates."""
+    if not all(isinstance(end, str | date | np.datetime64) for end in pair):
+        return None
+    low, high = (stated_seconds(end) for end in pair)
+    return None if low is None or high is None else (Fraction(low // DAY), Fraction(high // DAY))
 
 
 def _named(value: Mapping[Any, Any], name: str) -> tuple[str, ...]:
@@ -69,30 +88,32 @@ def _named(value: Mapping[Any, Any], name: str) -> tuple[str, ...]:
     return columns
 
 
-def _refuse_pairs(value: Any, name: str) -> None:
-    """Refuse one (low, high) per column, and what might be meant so.
+def _turned(value: Any, name: str) -> Any:
+    """Return (lows, highs) for one (low, high) per column; anything else as it is.
 
-    Two lists of two numbers are read as (lows, highs) only where they cannot be two pairs, or
-    where both readings agree. NumPy arrays are always read as (lows, highs).
+    Two lists of two numbers may be either. They are refused where both readings have low < high
+    and differ; and a tuple, as (lows, highs) are written, is not read as pairs: one end of it may
+    be mistyped. NumPy arrays are always read as (lows, highs).
     """
     if not _plain(value) or not value or not all(_plain(item) and len(item) == 2 for item in value):
-        return
+        return value
     numbers = [[exact(end, name) for end in item] for item in value]
     if any(low >= high for low, high in numbers):
-        return
+        return value
     turned = [list(ends) for ends in zip(*numbers, strict=True)]
-    if turned == numbers:
-        return
-    if len(numbers) == 2 and all(a < b for a, b in turned):
+    if len(numbers) == 2 and turned != numbers and all(a < b for a, b in turned):
         raise SpecError(
             f"{name} may be (lows, highs) or one (low, high) per column, and both would fit. Write "
             f"{_array(numbers)} if these are lows, then highs, and {_array(turned)} if they are "
             "pairs; or name columns, as in {'age': (0, 120)}."
         )
-    raise SpecError(
-        f"{name} must be (lows, highs), one array per end and low < high; these fit only as one "
-        f"pair per column. Write {_array(turned)}, or name columns, as in {{'age': (0, 120)}}."
-    )
+    if len(numbers) == 2 and turned != numbers and isinstance(value, tuple):
+        raise SpecError(
+            f"{name} must be (lows, highs), one array per end and low < high; these fit only as "
+            f"one pair per column. Write {_array(turned)}, a list of pairs, or name columns, as in "
+            "{'age': (0, 120)}."
+        )
+    return turned
 
 
 def _plain(value: Any) -> bool:

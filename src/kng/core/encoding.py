@@ -75,11 +75,14 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
     """Fix the steps and the default of each column from public facts.
 
     Without a granularity the step is the power of two that cuts a column's range into at least
-    2**bits and fewer than 2**(bits + 1) steps. A missing cell makes its record absent ("drop"),
-    unless there is a number to take instead.
+    2**bits and fewer than 2**(bits + 1) steps; dates have steps of a day. A missing cell makes its
+    record absent ("drop"), unless there is a number to take instead.
     """
     if granularity is None:
-        step = tuple(power_of_two_below(width) / 2**bits for width in bounds.width)
+        step = tuple(
+            Fraction(1) if j in bounds.dates else power_of_two_below(width) / 2**bits
+            for j, width in enumerate(bounds.width)
+        )
     else:
         step = tuple(
             positive(item, "granularity")

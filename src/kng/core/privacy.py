@@ -32,6 +32,7 @@ class Assumption(StrEnum):
     CALLERS_PARTS = "callers-parts"
     CLOSED_QUOTES = "closed-quotes"
     ROWS_PER_RECORD = "rows-per-record"
+    PUBLIC_SCHEMA = "public-schema"
 
     @property
     def meaning(self) -> str:
@@ -48,6 +49,7 @@ _MEANING = {
     Assumption.CALLERS_PARTS: "the caller's own loss, norm, domain or sampler keeps its promises",
     Assumption.CLOSED_QUOTES: "every quote in the file is closed, so that no record holds others",
     Assumption.ROWS_PER_RECORD: "a record adds or removes at most the stated rows of the query",
+    Assumption.PUBLIC_SCHEMA: "the types that the data declare for their columns are public facts",
     Assumption.SEEDED: "nobody who can guess the seed of the random bits sees the answer",
 }
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kng.core import receipt_groups
 from kng.core.exact import listed, show
 from kng.core.privacy import Guarantee
-from kng.core.receipt_names import stated
+from kng.core.receipt_names import BINS, stated
 
 if TYPE_CHECKING:
     from kng.core.release import Fact, Release
@@ -32,6 +32,10 @@ _TIERS = {
 }
 # The fact that names the ball that records were pulled into; shown as their bounds.
 RECORD_BALL = "record ball"
+# Facts that stand elsewhere: bins beside their counts.
+_BESIDE = (RECORD_BALL, BINS)
+# Statistics that a record has a part in or not: its bounds say nothing.
+_COUNTED = ("count", "proportion", "histogram")
 
 
 def rows(release: Release) -> list[tuple[str, str]]:
@@ -48,8 +52,8 @@ def rows(release: Release) -> list[tuple[str, str]]:
         ("epsilon", f"{show(release.event.epsilon)}  ({unit} {change})"),
         ("guarantee", f"{release.guarantee.value}  ({_TIERS[release.guarantee]})"),
         ("method", f"{method} ({release.sampler} sampler)"),
-        ("bounds", _bounds(release)),
-        *(_fact(release, *fact) for fact in release.details.items() if fact[0] != RECORD_BALL),
+        *([] if release.statistic in _COUNTED else [("bounds", _bounds(release))]),
+        *(_fact(release, *fact) for fact in release.details.items() if fact[0] not in _BESIDE),
         *(("assumption", f"{a.meaning} ({a.value})") for a in release.assumptions),
         ("version", f"kng {release.version}"),
     ]
@@ -106,18 +110,38 @@ def plain(release: Release) -> str:
 def html(release: Release) -> str:
     """Return the facts as a table, for a notebook."""
     (label, text), *rest = rows(release)
+    title = f"<b>{escape(text)}</b> <span style='opacity:.7'>private {escape(label)}</span>"
+    return _page(title, f"{receipt_groups.html(release)}{_table(rest)}")
+
+
+def model_html(release: Release, model: str) -> str:
+    """Return the coefficients of a model as a table, and its receipt below, for a notebook."""
+    (label, _), *rest = rows(release)
+    title = f"<b>{escape(model)}</b> <span style='opacity:.7'>private {escape(label)}</span>"
+    numbers = "".join(
+        f"<tr><th style='text-align:left;padding-right:1.5em'>{escape(_name(name))}</th>"
+        f"<td style='text-align:right;font-variant-numeric:tabular-nums'>{number:.6g}</td></tr>"
+        for name, number in release.to_dict().items()
+    )
+    receipt = [row for row in rest if row[0] != "coefficients"]
+    return _page(title, f"<table style='border:0;margin:.4em 0'>{numbers}</table>{_table(receipt)}")
+
+
+def _page(title: str, body: str) -> str:
+    return (
+        "<div style='border-left:3px solid #3b7; padding:.2em 0 .2em 1em'>"
+        f"<div style='font-size:1.3em'>{title}</div>{body}</div>"
+    )
+
+
+def _table(facts: Sequence[tuple[str, str]]) -> str:
+    """Return labels and texts as a table; every name in it is the caller's, so it is escaped."""
     cells = "".join(
         f"<tr><th style='text-align:left;padding-right:1.5em;font-weight:normal;opacity:.7'>"
         f"{escape(name)}</th><td style='text-align:left'>{escape(fact)}</td></tr>"
-        for name, fact in rest
+        for name, fact in facts
     )
-    return (
-        "<div style='border-left:3px solid #3b7; padding:.2em 0 .2em 1em'>"
-        f"<div style='font-size:1.3em'><b>{escape(text)}</b> "
-        f"<span style='opacity:.7'>private {escape(label)}</span></div>"
-        f"{receipt_groups.html(release)}"
-        f"<table style='border:0;margin:.4em 0 0 0'>{cells}</table></div>"
-    )
+    return f"<table style='border:0;margin:.4em 0 0 0'>{cells}</table>"
 
 
 def _name(text: str) -> str:

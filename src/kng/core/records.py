@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.privacy import Assumption
+from kng.core.promise import Promise
 
 State = TypeVar("State")
 
@@ -73,6 +74,11 @@ class Opened(Protocol):
 
         With a number, how many rows there are depends on what records hold: it is private.
         """
+        ...
+
+    @property
+    def promise(self) -> Promise | None:
+        """What the table's holder has declared for every release from it."""
         ...
 
     @property

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kng.data.engine import Column, Floats, Kind
+from kng.data.engine import SECONDS, Column, Floats, Kind
 from kng.data.text.number_columns import NumberColumns
 
 # Decimals of so many digits are whole numbers below 2**53 over a power of ten that float64 holds,
@@ -40,7 +40,7 @@ def kind_of(arrow: pa.DataType) -> Kind:
 
 
 def floats(cells: pa.Array) -> Floats:
-    """Return cells as float64, NaN where they are missing or no number."""
+    """Return cells as float64, NaN where they are missing or no number; dates in seconds."""
     arrow = cells.type
     if arrow.id == _FLOAT64 and not cells.null_count:  # most of them, and quickly told
         return np.asarray(cells.to_numpy())
@@ -51,6 +51,8 @@ def floats(cells: pa.Array) -> Floats:
         return _read(cells)
     if pa.types.is_decimal(arrow):
         return _decimals(cells)
+    if kind_of(arrow) is Kind.DATE:
+        return _seconds(cells)
     if kind_of(arrow) not in (Kind.NUMBER, Kind.BOOLEAN):
         return np.full(len(cells), np.nan)
     if cells.null_count:
@@ -74,6 +76,17 @@ def texts(cells: pa.Array) -> pa.BinaryArray:
     # Large ones stay so: a long cell would not fit into the other kind.
     large = pa.types.is_large_string(cells.type)
     return pc.ascii_trim_whitespace(cells).cast(pa.large_binary() if large else pa.binary())
+
+
+def _seconds(cells: pa.Array) -> Floats:
+    """Return dates and times as seconds since the beginning of 1970, rounded once."""
+    days = pa.types.is_date32(cells.type)
+    unit = "D" if days else "ms" if pa.types.is_date64(cells.type) else cells.type.unit
+    whole = cells.view(pa.int32() if days else pa.int64())
+    found = whole.fill_null(0).to_numpy(zero_copy_only=False) * SECONDS[unit][0] / SECONDS[unit][1]
+    if cells.null_count:
+        found[np.asarray(cells.is_null())] = np.nan
+    return np.asarray(found)
 
 
 def _decimals(cells: pa.Array) -> Floats:

@@ -222,6 +222,8 @@ def _number(name: str, kind: Any) -> str:
     """
     if _is_read(kind):
         return f"CAST({quoted(name)} AS VARCHAR)"
+    if _KINDS.get(kind.id) is Kind.DATE:
+        return quoted(name)  # read from Arrow's own types
     if _KINDS.get(kind.id) not in (Kind.NUMBER, Kind.BOOLEAN):
         return "'NaN'::DOUBLE"
     return f"COALESCE(CAST({quoted(name)} AS DOUBLE), 'NaN'::DOUBLE)"

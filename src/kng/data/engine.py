@@ -8,22 +8,32 @@ footers, schemas and types. No cell is looked at for that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kng.core.errors import SchemaError
 from kng.core.events import watched
 from kng.core.privacy import Assumption
+from kng.core.promise import Promise
 from kng.core.records import USUAL_MEMORY
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kng.data.kinds import Declared
+
 Floats = NDArray[np.float64]
+# Seconds of a unit of time: so many times its number, over so many.
+SECONDS = {
+    **{"W": (604800.0, 1.0), "D": (86400.0, 1.0), "h": (3600.0, 1.0), "m": (60.0, 1.0)},
+    **{"s": (1.0, 1.0), "ms": (1.0, 1e3), "us": (1.0, 1e6), "ns": (1.0, 1e9)},
+}
 Result = TypeVar("Result")
 
 
@@ -38,6 +48,14 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
+# How a column that is no number becomes one.
+_REMEDIES = {
+    Kind.TEXT: "Declare it as a category or a boolean, or convert it to a number first",
+    Kind.DATE: "Give its bounds as dates, as in ('2020-01-01', '2024-12-31')",
+    Kind.OTHER: "Choose a column of numbers",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """What is public of a column; ``declared`` is its type in the container's own words."""
@@ -46,6 +64,17 @@ class Column:
     kind: Kind = Kind.CELLS
     optional: bool = True  # whether a cell can be missing
     declared: str = ""
+
+    def require_number(self, called: str) -> None:
+        """Refuse a column that is declared to be something else; ``called`` is its table."""
+        if self.kind not in _REMEDIES:
+            return
+        name = "a column" if self.name is None else f"column {self.name!r}"
+        declared = f" ({self.declared})" if self.declared else ""
+        raise SchemaError(
+            f"{name} of {called} holds {self.kind.value}{declared}, and a number is needed. "
+            f"{_REMEDIES[self.kind]}."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +89,8 @@ class Asked:
 class Block:
     """Some records: columns of numbers, in tables side by side, and columns of text.
 
-    What is missing, or is no number, is NaN. Text is bytes, null where it is missing.
+    What is missing, or is no number, is NaN. Dates are seconds since the beginning of 1970. Text is
+    bytes, null where it is missing.
     """
 
     numbers: Sequence[Floats]
@@ -88,8 +118,12 @@ class Engine(Protocol):
     room: int  # bytes in which whole numbers may be kept from one pass to the next; 0 for none
     # What the caller has stated and nobody checks.
     assumptions: tuple[Assumption, ...] = ()
+    # What is declared for every release from it.
+    promise: Promise | None = None
     # Of a query that can drop or multiply rows: how many one record adds or removes, at most.
     rows_per_record: int | None = None
+    # What the caller declares of columns, by their names.
+    stated: Mapping[str, Declared] = MappingProxyType({})
 
     def columns(self) -> tuple[Column, ...]:
         """Return what is public of its columns; reads no record."""
@@ -120,6 +154,13 @@ class Engine(Protocol):
     def close(self) -> None:
         """Let go of what was held since the table was opened."""
         ...
+
+
+def state_schema(engine: Engine, kinds: Sequence[Kind]) -> None:
+    """State on the receipt that the container's types decide how cells are read."""
+    if Kind.BOOLEAN in kinds or Kind.DATE in kinds:
+        both = (*engine.assumptions, Assumption.PUBLIC_SCHEMA)
+        engine.assumptions = tuple(dict.fromkeys(both))
 
 
 class LocalEngine(Engine, Protocol):

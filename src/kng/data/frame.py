@@ -15,7 +15,8 @@ from kng.data.table import Table
 _KINDS = {
     **dict.fromkeys("fiu", Kind.NUMBER),
     **dict.fromkeys("UST", Kind.TEXT),
-    **dict.fromkeys("Mm", Kind.DATE),
+    "M": Kind.DATE,
+    "m": Kind.OTHER,
     "b": Kind.BOOLEAN,
 }
 _TEXT = ("str", "string")

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from kng.core.encoding import BATCH_RECORDS, Encoding
 from kng.core.parts import Point
 from kng.core.privacy import Assumption
+from kng.core.promise import Promise
 from kng.core.records import USUAL_MEMORY, Integers, Kernel, Rows, Selection, State
 from kng.core.row_order import in_order
 from kng.data.engine import Blocks, Engine
 from kng.data.ingest import Ingest, prepare
 from kng.data.recipe import Recipe
-from kng.data.source import known
+from kng.data.source import known, promise_of
 from kng.data.work import Gathered
 
 Codes = NDArray[np.intp]
@@ -200,6 +201,11 @@ class GroupedTable:
         return self._engine.assumptions
 
     @property
+    def promise(self) -> Promise | None:
+        """What the table's holder has declared for every release from it."""
+        return promise_of(self._engine)
+
+    @property
     def rows_per_record(self) -> int | None:
         """How many rows of a query one record adds or removes; None if rows are records."""
         return self._engine.rows_per_record
@@ -284,6 +290,11 @@ class GroupRows:
     def assumptions(self) -> tuple[Assumption, ...]:
         """What the caller has stated of the table."""
         return self._table.assumptions
+
+    @property
+    def promise(self) -> Promise | None:
+        """What the table's holder has declared for every release from it."""
+        return self._table.promise
 
     @property
     def rows_per_record(self) -> int | None:

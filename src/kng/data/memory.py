@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,17 @@ from numpy.typing import NDArray
 
 from kng.core.encoding import BATCH_RECORDS
 from kng.core.errors import SchemaError
-from kng.data.engine import Asked, Block, Blocks, Column, Floats, Kind, LocalEngine, Result
+from kng.data.engine import (
+    SECONDS,
+    Asked,
+    Block,
+    Blocks,
+    Column,
+    Floats,
+    Kind,
+    LocalEngine,
+    Result,
+)
 from kng.data.ingest import numbers, rows_of
 
 if TYPE_CHECKING:
@@ -22,7 +33,6 @@ if TYPE_CHECKING:
 # What turns a kind of column into numbers, by NumPy's letter for it.
 _CONVERSIONS = {
     "c": "column.real",
-    "M": "(column - start) / np.timedelta64(1, 'D')",
     "m": "column / np.timedelta64(1, 'D')",
     "V": "column['name'] for one field of a structured array",
 }
@@ -31,6 +41,7 @@ _KINDS = {
     **dict.fromkeys("fiu", Kind.NUMBER),
     **dict.fromkeys("UST", Kind.TEXT),
     "b": Kind.BOOLEAN,
+    "M": Kind.DATE,
 }
 
 
@@ -54,7 +65,7 @@ class MemoryEngine(LocalEngine):
         """Return names and kinds; an array of objects declares none."""
         parts = [self._parts[i] for i, _ in self._at]
         pairs = zip(self._names, parts, strict=True)
-        return tuple(Column(name, part.kind, part.optional) for name, part in pairs)
+        return tuple(Column(name, part.kind, part.optional, part.declared) for name, part in pairs)
 
     def count(self) -> int:
         """Return the number of records."""
@@ -141,6 +152,11 @@ class Part:
         return _KINDS.get(getattr(dtype, "kind", "O"), Kind.CELLS)
 
     @property
+    def declared(self) -> str:
+        """The type of an array, where cells have one."""
+        return "" if self.kind is Kind.CELLS else str(self.cells.dtype)
+
+    @property
     def optional(self) -> bool:
         """Whether a cell can be missing: not in arrays of whole numbers and booleans."""
         return not (self.numeric and self.cells.dtype.kind in "iub")
@@ -149,9 +165,15 @@ class Part:
         """Return some rows as a table of float64."""
         cells = self.cells[rows]
         if self.width == 1:
-            column = cells.astype(np.float64, copy=False) if self.numeric else numbers(cells)
-            return column.reshape(-1, 1)
-        return cells.astype(np.float64, copy=False) if self.numeric else rows_of(cells, self.width)
+            return self._floats(cells).reshape(-1, 1)
+        plain = self.numeric or self.kind is Kind.DATE
+        return self._floats(cells) if plain else rows_of(cells, self.width)
+
+    def _floats(self, cells: Any) -> Floats:
+        """Return an array or a list as float64."""
+        if self.numeric:
+            return np.asarray(cells.astype(np.float64, copy=False))
+        return _seconds(cells) if self.kind is Kind.DATE else numbers(cells)
 
     def column(self, rows: slice, j: int) -> Floats:
         """Return some rows of one column."""
@@ -189,12 +211,37 @@ def _plain_texts(cells: Any) -> pa.BinaryArray | None:
         return None
 
 
+def _seconds(cells: NDArray[np.datetime64]) -> Floats:
+    """Return dates as seconds since the beginning of 1970, rounded once; NaN where one lacks."""
+    unit, count = np.datetime_data(cells.dtype)
+    if unit not in SECONDS or count != 1:
+        # Months and years are no number of seconds, but days; finer than ns is no time of a record.
+        unit = "D" if unit in ("Y", "M", "W") else "s" if unit in ("h", "m", "s") else "ns"
+    cells = cells.astype(f"datetime64[{unit}]", copy=False)
+    found = cells.view(np.int64) * SECONDS[unit][0] / SECONDS[unit][1]
+    found[np.isnat(cells)] = np.nan
+    return np.asarray(found)
+
+
 def _bytes(cell: Any) -> bytes | None:
-    """Return a cell that is text as bytes, without spaces around it; None for any other."""
+    """Return a cell that is text as bytes, without spaces around it; None for any other.
+
+    A date is text, too, as it is written in files.
+    """
     if isinstance(cell, bytes):
         return cell.strip()
+    if isinstance(cell, date):
+        return _iso(cell)
     # Spaces of other scripts stay, as in files.
     return str(cell).encode("utf-8", "replace").strip() if isinstance(cell, str) else None
+
+
+def _iso(cell: date) -> bytes | None:
+    """Write a date; a class of the caller's may fail to."""
+    try:
+        return cell.isoformat().encode()
+    except Exception:
+        return None
 
 
 def layout(data: Any, width: int) -> list[Part]:
@@ -268,6 +315,8 @@ def _cells(data: Any) -> Any:
     """Return an array or a list; the kind of a column is public, so a wrong one may be named."""
     if hasattr(data, "to_pylist"):
         data = np.asarray(data)  # Arrow's own to_numpy raises where an array has nulls
+    elif getattr(getattr(data, "dtype", None), "tz", None) is not None:
+        data = data.to_numpy(dtype=f"datetime64[{data.dtype.unit}]")  # instants, without their zone
     elif hasattr(data, "to_numpy"):
         data = data.to_numpy()
     if isinstance(data, np.ma.MaskedArray):
@@ -275,7 +324,7 @@ def _cells(data: Any) -> Any:
         data = np.ma.filled(data.astype(object), None)
     if isinstance(data, np.ndarray):
         data = np.asarray(data)  # a matrix would stay a matrix when a column is taken
-    if isinstance(data, np.ndarray) and data.dtype.kind not in "fiubOUST":
+    if isinstance(data, np.ndarray) and data.dtype.kind not in "fiubOUSTM":
         raise SchemaError(
             f"a column must hold numbers, got {data.dtype}. Convert it first, as in "
             f"{_CONVERSIONS.get(data.dtype.kind, 'column.astype(float)')}."

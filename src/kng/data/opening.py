@@ -9,22 +9,17 @@ from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError
 from kng.core.groups import Groups
 from kng.data.coding import Coded, Coding
-from kng.data.engine import Column, Engine, Kind
+from kng.data.column_kinds import stated_recipe
+from kng.data.engine import Column, Engine, Kind, state_schema
 from kng.data.grouped import GroupedTable
 from kng.data.labels import Labels
 from kng.data.memory import MemoryEngine, column_part, frame_names, is_named, layout
+from kng.data.people import PeopleEngine, Person
 from kng.data.present import ALL, Present
 from kng.data.recipe import Filtered, Labelled, Plain, Recipe
 from kng.data.registry import open_table
 from kng.data.source import TableSource
 from kng.data.where.filter import Filter
-
-# How a column that is no number becomes one.
-_REMEDIES = {
-    Kind.TEXT: "Convert it to a number first",
-    Kind.DATE: "Convert it first, as to days since a date",
-    Kind.OTHER: "Choose a column of numbers",
-}
 
 
 @overload
@@ -66,14 +61,26 @@ def open_source(
             )
         if present != ALL:
             raise SchemaError(
-                "where names columns, but the data have no column names. Give a data frame, a file "
-                "or a table."
+                f"{'where' if present.where else 'person'} names a column, but the data have no "
+                "column names. Give a data frame, a file or a table."
             )
         engine = MemoryEngine(layout(data, width))
-        for column in engine.columns():
-            require_number(column, engine.called)
-        return TableSource(engine, Plain(tuple(range(width))), encoding)
-    return _counting(engine, Plain(positions_of(engine, names, width)), encoding, present)
+        recipe = _number_recipe(engine, tuple(range(width)), encoding.bounds.dates)
+        return TableSource(engine, recipe, encoding)
+    positions = positions_of(engine, names, width, numbers=0)
+    recipe = _number_recipe(engine, positions, encoding.bounds.dates)
+    return counting(engine, recipe, encoding, present)
+
+
+def _number_recipe(engine: Engine, positions: Sequence[int], dates: Sequence[int]) -> Recipe:
+    """Return how columns are read as numbers; ``dates`` are those whose bounds are dates."""
+    if engine.stated or dates:
+        return stated_recipe(engine, positions, dates)
+    columns = [engine.columns()[at] for at in positions]
+    for column in columns:
+        column.require_number(engine.called)
+    state_schema(engine, [column.kind for column in columns])
+    return Plain(tuple(positions))
 
 
 def _open_groups(data: Any, encoding: Encoding, present: Present, groups: Groups) -> GroupedTable:
@@ -89,10 +96,18 @@ def _open_groups(data: Any, encoding: Encoding, present: Present, groups: Groups
         raise SchemaError(
             "With by= the bounds must name their columns, as in bounds={'wage': (0, 100)}."
         )
-    plain = Plain(positions_of(engine, names, len(encoding)))
+    positions = positions_of(engine, names, len(encoding), numbers=0)
+    recipe = _number_recipe(engine, positions, encoding.bounds.dates)
+    return in_groups(engine, recipe, encoding, groups, present)
+
+
+def in_groups(
+    engine: Engine, recipe: Recipe, encoding: Encoding, groups: Groups, present: Present
+) -> GroupedTable:
+    """Return a source over the records that count, in declared groups."""
     told = positions_of(engine, groups.columns, len(groups.columns), numbers=0)
     coding = Coding.of(groups, engine.columns(), told)
-    recipe = _filtered(engine, Coded(plain, coding), present)
+    engine, recipe = _counted(engine, Coded(recipe, coding), present)
     return GroupedTable(engine, recipe, encoding, coding.size)
 
 
@@ -105,7 +120,7 @@ def open_columns(
     """
     engine = _named(data)
     plain = Plain(positions_of(engine, columns, len(columns)))
-    return _counting(engine, plain, encoding, present)
+    return counting(engine, plain, encoding, present)
 
 
 def open_labelled_columns(
@@ -119,6 +134,7 @@ def open_labelled_columns(
     engine = _named(data)
     *covariates, label = positions_of(engine, columns, len(columns), numbers=len(columns) - 1)
     found = engine.columns()[label]
+    _refuse_dates(found, engine.called)
     if labels.text and found.kind is Kind.NUMBER:
         raise SchemaError(
             f"column {found.name!r} of {engine.called} holds numbers, and the classes are texts. "
@@ -126,13 +142,13 @@ def open_labelled_columns(
         )
     labels.load()
     recipe = Labelled(tuple(covariates), label, labels)
-    return _counting(engine, recipe, encoding, present)
+    return counting(engine, recipe, encoding, present)
 
 
 def open_regression(X: Any, y: Any, encoding: Encoding, present: Present = ALL) -> TableSource:
     """Return a source over covariates and a response that stand side by side."""
     engine, positions = _beside(X, y, len(encoding) - 1)
-    return _counting(engine, Plain(positions), encoding, present)
+    return counting(engine, Plain(positions), encoding, present)
 
 
 def open_labelled(
@@ -141,7 +157,7 @@ def open_labelled(
     """Return a source over covariates and labels that stand side by side."""
     labels.load()
     engine, (*covariates, label) = _beside(X, y, len(encoding) - 1)
-    return _counting(engine, Labelled(tuple(covariates), label, labels), encoding, present)
+    return counting(engine, Labelled(tuple(covariates), label, labels), encoding, present)
 
 
 def open_response(
@@ -149,21 +165,36 @@ def open_response(
 ) -> TableSource:
     """Return a source over the response of ``width`` covariates alone."""
     if present == ALL:
-        return TableSource(MemoryEngine([column_part(y)]), Plain((0,)), encoding)
+        alone = MemoryEngine([column_part(y)])
+        _refuse_dates(alone.columns()[0], "y")
+        return TableSource(alone, Plain((0,)), encoding)
     engine, (*_, response) = _beside(X, y, width)
-    return _counting(engine, Plain((response,)), encoding, present)
+    return counting(engine, Plain((response,)), encoding, present)
 
 
-def _counting(engine: Engine, recipe: Recipe, encoding: Encoding, present: Present) -> TableSource:
+def counting(engine: Engine, recipe: Recipe, encoding: Encoding, present: Present) -> TableSource:
     """Return a source over the records that count."""
-    return TableSource(engine, _filtered(engine, recipe, present), encoding)
+    engine, recipe = _counted(engine, recipe, present)
+    return TableSource(engine, recipe, encoding)
 
 
-def _filtered(engine: Engine, recipe: Recipe, present: Present) -> Recipe:
-    """Return the recipe for the records that count."""
-    if present.where is None:
-        return recipe
-    return Filtered(recipe, Filter.of(present.where, engine.columns(), engine.called))
+def _counted(engine: Engine, recipe: Recipe, present: Present) -> tuple[Engine, Recipe]:
+    """Return an engine and a recipe for the records that count."""
+    columns, condition = engine.columns(), None
+    if present.where is not None:
+        condition = Filter.of(present.where, columns, engine.called)
+        recipe = Filtered(recipe, condition)
+    if present.person is None:
+        return engine, recipe
+    assert present.max_records is not None  # they are stated together
+    person = Person.of(present.person, present.max_records, columns, engine.called)
+    return PeopleEngine(engine, person, condition), recipe
+
+
+def _refuse_dates(column: Column, called: str) -> None:
+    """Refuse dates as a response, or as labels."""
+    if column.kind is Kind.DATE:
+        column.require_number(called)
 
 
 def _beside(X: Any, y: Any, width: int) -> tuple[MemoryEngine, tuple[int, ...]]:
@@ -171,7 +202,8 @@ def _beside(X: Any, y: Any, width: int) -> tuple[MemoryEngine, tuple[int, ...]]:
     if len(covariates[0].cells) != len(response.cells):
         raise SchemaError("X and y differ in their number of records.")
     for column in MemoryEngine(covariates).columns():
-        require_number(column, "X")
+        column.require_number("X")
+    _refuse_dates(MemoryEngine([response]).columns()[0], "y")
     names = [str(name) for name in frame_names(X)] if is_named(X) else [""] * width
     return MemoryEngine([*covariates, response], [*names, ""]), tuple(range(width + 1))
 
@@ -213,20 +245,8 @@ def positions_of(
         raise SchemaError(f"{called} {has} two columns named {twice[0]!r}; rename one of them.")
     found = tuple(known.index(name) for name in names)
     for at in found[:numbers]:
-        require_number(columns[at], called)
+        columns[at].require_number(called)
     return found
-
-
-def require_number(column: Column, called: str) -> None:
-    """Refuse a column that is declared to be something else."""
-    if column.kind not in _REMEDIES:
-        return
-    name = "a column" if column.name is None else f"column {column.name!r}"
-    declared = f" ({column.declared})" if column.declared else ""
-    raise SchemaError(
-        f"{name} of {called} holds {column.kind.value}{declared}, and a number is needed. "
-        f"{_REMEDIES[column.kind]}."
-    )
 
 
 def _listed(names: Sequence[str | None]) -> str:

@@ -63,6 +63,8 @@ _NUMBERS = {
     Family.DECIMAL: _DOUBLE,
     Family.NUMERIC: "CAST({} AS text)",
     Family.MONEY: _DOUBLE.format("CAST({} AS numeric)"),
+    # Infinite dates are infinite numbers, which the types of a stream do not have.
+    Family.DATE: _DOUBLE.format("EXTRACT(EPOCH FROM {})"),
 }
 # Numbers that come as text; labels may stand in a column of it.
 _READ_AS_TEXT = (Family.NUMERIC, Family.TEXT, Family.CONSTANT)

@@ -59,12 +59,15 @@ def open_table(data: Any) -> Engine | None:
     if hasattr(type(source), "__arrow_c_stream__") and not hasattr(type(source), "dtype"):
         return _by("kng.data.arrow", table)
     table.refuse("data without column names", takes=())
+    table.refuse_declared("data without column names")
     return None
 
 
 def _by(module: str, table: Table) -> Engine:
     engine: Engine = import_module(module).open_table(table)
     engine.memory = table.resources.memory
+    engine.promise = table.promise
+    engine.stated = table.columns or {}
     return engine
 
 

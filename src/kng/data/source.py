@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kng.core.encoding import Encoding
 from kng.core.parts import Point
 from kng.core.privacy import Assumption
+from kng.core.promise import Promise
 from kng.core.records import USUAL_MEMORY, Kernel, Rows, Selection, State
 from kng.core.row_order import in_order
 from kng.data.engine import Engine, WholeColumns
@@ -49,6 +50,11 @@ class TableSource:
     def rows_per_record(self) -> int | None:
         """How many rows of a query one record adds or removes; None if rows are records."""
         return self._engine.rows_per_record
+
+    @property
+    def promise(self) -> Promise | None:
+        """What the table's holder has declared for every release from it."""
+        return promise_of(self._engine)
 
     @property
     def presence(self) -> Literal["always", "optional"]:
@@ -107,3 +113,8 @@ def known(encoding: Encoding, optional: Sequence[bool]) -> Encoding:
         if not can_be_missing:
             encoding = encoding.always(column)
     return encoding
+
+
+def promise_of(engine: Engine) -> Promise | None:
+    """Return what is declared for every release from a table; an engine of others declares none."""
+    return getattr(engine, "promise", None)
