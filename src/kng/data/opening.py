@@ -140,6 +140,7 @@ def open_labelled_columns(
             f"column {found.name!r} of {engine.called} holds numbers, and the classes are texts. "
             "Give the classes as numbers."
         )
+    labels.load()
     recipe = Labelled(tuple(covariates), label, labels)
     return counting(engine, recipe, encoding, present)
 
@@ -154,6 +155,7 @@ def open_labelled(
     X: Any, y: Any, labels: Labels, encoding: Encoding, present: Present = ALL
 ) -> TableSource:
     """Return a source over covariates and labels that stand side by side."""
+    labels.load()
     engine, (*covariates, label) = _beside(X, y, len(encoding) - 1)
     return counting(engine, Labelled(tuple(covariates), label, labels), encoding, present)
 
