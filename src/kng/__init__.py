@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kng.estimators import geometric_median, mean, median, quantile
     from kng.estimators.assembled import KNG, Exponential, KNorm, ObjectivePerturbation
     from kng.estimators.expectile import ExpectileRegressor
+    from kng.estimators.habits import check
     from kng.estimators.huber import HuberRegressor
     from kng.estimators.linear import LinearRegression
     from kng.estimators.logistic import LogisticRegression
@@ -43,6 +44,7 @@ _HOMES = {
     "QuantileRegressor": "kng.estimators.quantile_regression",
     "Release": "kng.core.release",
     "Table": "kng.data",
+    "check": "kng.estimators.habits",
     "geometric_median": "kng.estimators",
     "mean": "kng.estimators",
     "median": "kng.estimators",
@@ -69,6 +71,7 @@ __all__ = [
     "Table",
     "__version__",
     "bases",
+    "check",
     "columns",
     "domains",
     "geometric_median",

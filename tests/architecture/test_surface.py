@@ -26,6 +26,7 @@ NAMES = [
     "Table",
     "__version__",
     "bases",
+    "check",
     "columns",
     "domains",
     "geometric_median",

@@ -168,11 +168,6 @@ WRONG = {
         2,
         "covariate 'height' has no bounds; state them, as in --bounds height=0:100.",
     ),
-    "bounds of another column": (
-        (*TARGET, *BOUNDS, "--covariates", "age", "--epsilon", "1"),
-        2,
-        "--bounds names 'visits', which is neither the target nor one of --covariates.",
-    ),
     "a covariate twice": (
         (*TARGET, *BOUNDS, "--covariates", "age,age", "--epsilon", "1"),
         2,

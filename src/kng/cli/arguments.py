@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from kng.core.errors import LedgerError, SpecError
 from kng.core.exact import whole
 from kng.core.release import Release
+from kng.data import Table
 from kng.ledger import Ledger
 
 Ends = tuple[str, str]
@@ -60,29 +61,28 @@ def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def read_statistic(options: Mapping[str, Any]) -> dict[str, Any]:
+def read_statistic(options: Mapping[str, Any], table: Table) -> dict[str, Any]:
     """Return what a statistic of columns takes beside: bounds, granularity, missing, where."""
+    declared = table.columns is not None and not options["bounds"]
     return {
-        "bounds": read_bounds(options["bounds"], options["column"]),
+        "bounds": None if declared else read_bounds(options["bounds"], options["column"]),
         "granularity": read_setting("granularity", options["granularity"]),
         "missing": read_setting("missing", options["missing"]),
         "where": options["where"],
     }
 
 
-def read_regression(options: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def read_regression(
+    options: Mapping[str, Any], table: Table
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return what a regression takes beside, and the names of its covariates."""
     target = options["target"]
     if target is None:
         raise SpecError("target is missing; name the column to predict, as in --target income.")
-    bounds = _named_bounds(options["bounds"])
+    declared = {name: c.bounds for name, c in (table.columns or {}).items() if c.bounds}
+    stated = _named_bounds(options["bounds"]) if options["bounds"] or not declared else {}
+    bounds: dict[str, Any] = {**declared, **stated}
     covariates = _covariates(options["covariates"], bounds, target)
-    unused = [name for name in bounds if name not in (*covariates, target)]
-    if unused:
-        raise SpecError(
-            f"--bounds names {unused[0]!r}, which is neither the target nor one of --covariates. "
-            "Leave its bounds out, or name it."
-        )
     arguments = {
         "bounds_X": {name: bounds[name] for name in covariates},
         "bounds_y": bounds.get(target),
@@ -91,13 +91,17 @@ def read_regression(options: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[s
     return arguments, covariates
 
 
-def read_classes(text: str | None, bounds: Ends | None) -> tuple[float, ...] | tuple[str, ...]:
-    """Read A,B as a line of CSV: numbers if all of them are, text otherwise."""
-    if bounds is not None:
+def read_classes(options: Mapping[str, Any], table: Table) -> Sequence[Any]:
+    """Read --classes A,B as a line of CSV: numbers if all of them are, text otherwise."""
+    target, text = options["target"], options["classes"]
+    if options["bounds"] and target in _named_bounds(options["bounds"]):
         raise SpecError(
             "--bounds names the target, which has classes. Leave its bounds out, and name the "
             "labels, as in --classes no,yes."
         )
+    declared = (table.columns or {}).get(target)
+    if text is None and declared is not None and declared.levels is not None:
+        return declared.levels
     if text is None:
         raise SpecError("classes are missing; name the labels, as in --classes no,yes.")
     labels = tuple(_cells(text))
@@ -137,7 +141,7 @@ def _cells(text: str) -> list[str]:
 
 
 def _named_bounds(texts: Sequence[str]) -> dict[str, Ends]:
-    found = read_bounds(texts, None)
+    found = read_bounds(texts, ())
     if not isinstance(found, dict):
         raise SpecError(
             "--bounds must name its column in a regression, as in --bounds age=0:120; give it once "
@@ -169,8 +173,8 @@ def _covariates(text: str | None, bounds: Mapping[str, Ends], target: str) -> tu
     return covariates
 
 
-def read_bounds(texts: Sequence[str], column: str | None) -> Ends | dict[str, Ends]:
-    """Read LOW:HIGH once, or COLUMN=LOW:HIGH once per column."""
+def read_bounds(texts: Sequence[str], columns: Sequence[str]) -> Ends | dict[str, Ends]:
+    """Read LOW:HIGH once for all columns or once for each, or COLUMN=LOW:HIGH once per column."""
     if not texts:
         raise SpecError(
             "bounds are missing. They are public facts about a record and are never read from "
@@ -178,13 +182,18 @@ def read_bounds(texts: Sequence[str], column: str | None) -> Ends | dict[str, En
         )
     pairs = [(name, _ends(text, ends)) for text in texts for name, ends in [_split(text)]]
     if all(name is None for name, _ in pairs):
-        if len(pairs) > 1:
+        ends = [ends for _, ends in pairs]
+        if not columns and len(ends) == 1:
+            return ends[0]
+        if len(ends) not in (1, len(columns)):
+            known = f" for {len(columns)} columns" if columns else ""
             raise SpecError(
-                f"--bounds is given {len(pairs)} times; name the column of each, as in "
+                f"--bounds is given {len(ends)} times{known}; name the column of each, as in "
                 "--bounds age=0:120 --bounds income=0:50000."
             )
-        return pairs[0][1] if column is None else {column: pairs[0][1]}
-    if column is not None:
+        each = ends * len(columns) if len(ends) == 1 else ends
+        return _by_name("column", list(zip(columns, each, strict=True)))
+    if columns:
         raise SpecError(
             "--column goes with --bounds LOW:HIGH, but these bounds name their own column. "
             "Leave out --column."
@@ -244,6 +253,7 @@ def _by_name(option: str, pairs: Sequence[tuple[str | None, Value]]) -> dict[str
         if not name:
             raise SpecError(f"--{option} names a column in one place and not in another; name all.")
         if name in found:
-            raise SpecError(f"--{option} is given twice for column {name!r}; give it once.")
+            again = "" if option == "column" else " for column"
+            raise SpecError(f"--{option} is given twice{again} {name!r}; give it once.")
         found[name] = value
     return found

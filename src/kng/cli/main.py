@@ -14,6 +14,7 @@ import click
 
 from kng.cli.budget import budget
 from kng.cli.demo import demo
+from kng.cli.init import init
 from kng.cli.interrupts import ChargeWatch
 from kng.cli.regression import expectile, huber, linear, logistic, poisson, quantreg
 from kng.cli.reproduce import reproduce
@@ -64,7 +65,7 @@ def commands() -> None:
 for _command in (
     *(mean, quantile, median, geomedian),
     *(linear, huber, quantreg, expectile, logistic, poisson),
-    *(budget, demo, sample, reproduce),
+    *(init, budget, demo, sample, reproduce),
 ):
     commands.add_command(_command)
 

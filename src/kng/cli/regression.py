@@ -24,7 +24,7 @@ _shared = with_options(
         multiple=True,
         metavar="COLUMN=LOW:HIGH",
         help="Public range of a column, never read from the data. Once for each covariate, which "
-        "is clipped to it, and once for the target.",
+        "is clipped to it, and once for the target, unless kng.toml declares them.",
     ),
     option(
         "--coef-bound",
@@ -59,10 +59,10 @@ _NORM = option("--norm", metavar="NAME", help="auto, linf, l2 or l1.")
 def linear(**options: Any) -> None:
     """Release a private linear regression by least squares.
 
-    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
-    or - for CSV on standard input. Names of columns are public. A tenth of epsilon or more
-    buys a private scale of the target, and residuals are clipped at a multiple of it. The threshold
-    is released with the coefficients.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
+    table of kng.toml, or - for CSV on standard input. Names of columns are public. A tenth of
+    epsilon or more buys a private scale of the target, and residuals are clipped at a multiple of
+    it. The threshold is released with the coefficients.
     """
     _release("LinearRegression", options)
 
@@ -87,10 +87,10 @@ def linear(**options: Any) -> None:
 def huber(**options: Any) -> None:
     """Release a private linear regression by Huber's loss.
 
-    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
-    or - for CSV on standard input. Names of columns are public. The noise follows the
-    threshold. With a number for it, bounds of the target are optional: only their middle is used,
-    as the value that predictions are shrunk towards.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
+    table of kng.toml, or - for CSV on standard input. Names of columns are public. The noise
+    follows the threshold. With a number for it, bounds of the target are optional: only their
+    middle is used, as the value that predictions are shrunk towards.
     """
     _release("HuberRegressor", options)
 
@@ -133,9 +133,9 @@ def huber(**options: Any) -> None:
 def quantreg(**options: Any) -> None:
     """Release a private quantile regression.
 
-    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
-    or - for CSV on standard input. Names of columns are public. Several quantiles share
-    epsilon, equally unless --weights says otherwise.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
+    table of kng.toml, or - for CSV on standard input. Names of columns are public. Several
+    quantiles share epsilon, equally unless --weights says otherwise.
     """
     _release("QuantileRegressor", options)
 
@@ -158,9 +158,9 @@ def quantreg(**options: Any) -> None:
 def expectile(**options: Any) -> None:
     """Release a private expectile regression of up to four coefficients.
 
-    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
-    or - for CSV on standard input. Names of columns are public. Squared residuals above the
-    plane count with the weight of the expectile, those below with one minus it.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
+    table of kng.toml, or - for CSV on standard input. Names of columns are public. Squared
+    residuals above the plane count with the weight of the expectile, those below with one minus it.
     """
     _release("ExpectileRegressor", options)
 
@@ -185,10 +185,10 @@ def expectile(**options: Any) -> None:
 def logistic(**options: Any) -> None:
     """Release a private logistic regression.
 
-    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
-    or - for CSV on standard input. Names of columns are public. Coefficients are effects on
-    the log-odds of the second of two classes, in sorted order; of three or more each is fitted
-    against the rest with an equal part of epsilon. The target has classes and no bounds.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
+    table of kng.toml, or - for CSV on standard input. Names of columns are public. Coefficients are
+    effects on the log-odds of the second of two classes, in sorted order; of three or more each is
+    fitted against the rest with an equal part of epsilon. The target has classes and no bounds.
     """
     _release("LogisticRegression", options)
 
@@ -206,10 +206,10 @@ def logistic(**options: Any) -> None:
 def poisson(**options: Any) -> None:
     """Release a private regression of counts, with a logarithmic link.
 
-    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
-    or - for CSV on standard input. Names of columns are public. Coefficients are effects on
-    the logarithm of the mean. The noise follows the upper bound of the target: cutting off a few
-    large counts costs less than noise for them.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
+    table of kng.toml, or - for CSV on standard input. Names of columns are public. Coefficients are
+    effects on the logarithm of the mean. The noise follows the upper bound of the target: cutting
+    off a few large counts costs less than noise for them.
     """
     _release("PoissonRegressor", options)
 
@@ -220,15 +220,16 @@ def _release(estimator: str, options: dict[str, Any]) -> None:
     import kng
     from kng.cli.arguments import read_classes, read_options, read_regression
     from kng.cli.receipt import hand_over
-    from kng.cli.tables import read_table
-
-    arguments = read_options(options)
-    columns, covariates = read_regression(options)
-    if "classes" in options:
-        arguments["classes"] = read_classes(options["classes"], columns.pop("bounds_y"))
-    model = getattr(kng, estimator)(**arguments, **columns)
+    from kng.cli.tables import read_table, with_promise
 
     table = read_table(options)
+    options = with_promise(options, table)
+    arguments = read_options(options)
+    columns, covariates = read_regression(options, table)
+    if "classes" in options:
+        del columns["bounds_y"]
+        arguments["classes"] = read_classes(options, table)
+    model = getattr(kng, estimator)(**arguments, **columns)
 
     def compute() -> kng.Release:
         model.fit(table, target=options["target"], features=list(covariates))

@@ -22,9 +22,15 @@ _shared = with_options(
         multiple=True,
         metavar="[COLUMN=]LOW:HIGH",
         help="Public range of a record, never read from the data. Records outside are clipped. "
-        "Required.",
+        "Required, unless kng.toml declares them.",
     ),
-    option("--column", metavar="NAME", help="The column that --bounds LOW:HIGH is about."),
+    option(
+        "--column",
+        multiple=True,
+        metavar="NAME",
+        help="The column that --bounds LOW:HIGH is about. Repeat for several: one --bounds for "
+        "all, or one for each in the same order.",
+    ),
     option(
         "--granularity",
         multiple=True,
@@ -60,8 +66,8 @@ _shared = with_options(
 def mean(**options: Any) -> None:
     """Release a private mean of one or several columns.
 
-    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
-    or - for CSV on standard input. Names of columns are public.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
+    table of kng.toml, or - for CSV on standard input. Names of columns are public.
     """
     _release("mean", options)
 
@@ -80,9 +86,9 @@ def mean(**options: Any) -> None:
 def quantile(q: tuple[str, ...], **options: Any) -> None:
     """Release one or several private quantiles of a column.
 
-    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
-    or - for CSV on standard input. Names of columns are public. Several quantiles are drawn
-    together, for epsilon once, and come back in order.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
+    table of kng.toml, or - for CSV on standard input. Names of columns are public. Several
+    quantiles are drawn together, for epsilon once, and come back in order.
     """
     _release("quantile", options, q=q)
 
@@ -95,8 +101,8 @@ def quantile(q: tuple[str, ...], **options: Any) -> None:
 def median(**options: Any) -> None:
     """Release a private median of a column.
 
-    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
-    or - for CSV on standard input. Names of columns are public.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
+    table of kng.toml, or - for CSV on standard input. Names of columns are public.
     """
     _release("median", options)
 
@@ -117,8 +123,8 @@ def median(**options: Any) -> None:
 def geomedian(scale: tuple[str, ...], **options: Any) -> None:
     """Release a private geometric median of two to five columns.
 
-    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address,
-    or - for CSV on standard input. Names of columns are public.
+    DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
+    table of kng.toml, or - for CSV on standard input. Names of columns are public.
     """
     _release("geometric_median", options, scale=scale)
 
@@ -134,13 +140,16 @@ def _release(
     import kng
     from kng.cli.arguments import read_options, read_quantiles, read_setting, read_statistic
     from kng.cli.receipt import hand_over
-    from kng.cli.tables import read_table
+    from kng.cli.tables import read_table, with_promise
 
-    arguments = {**read_options(options), **read_statistic(options)}
+    table = read_table(options)
+    options = with_promise(options, table)
+    if table.columns is not None and options["column"] and not options["bounds"]:
+        table = table[list(options["column"])]
+    arguments = {**read_options(options), **read_statistic(options, table)}
     if q is not None:
         arguments["q"] = read_quantiles(q)
     if scale:
         arguments["scale"] = read_setting("scale", scale)
     compute: Callable[..., kng.Release] = getattr(kng, statistic)
-    table = read_table(options)
     hand_over(lambda: compute(table, **arguments), options, arguments.get("ledger"))

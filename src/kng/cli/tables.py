@@ -76,11 +76,57 @@ def threads_limited(options: Mapping[str, Any]) -> Iterator[None]:
 
 
 def read_table(options: Mapping[str, Any]) -> kng.Table:
-    """Return the table that the words describe; nothing is opened yet."""
+    """Return the table that the words describe; nothing is opened yet.
+
+    A bare word is a table of kng.toml. What is said beside it replaces how it is read, but not
+    which records are meant.
+    """
+    from kng.core.errors import SpecError
+    from kng.data import Table
+    from kng.data.declared.toml_file import FILE, declared_table
+
+    data, stated = options["data"], stated_reading(options)
+    if data is None or not is_word(data):
+        return Table(data, **stated)
+    declared = declared_table(data)
+    for name in ("table", "query", "rows_per_record"):
+        if name in stated and stated[name] != str(declared.get(name)):
+            raise SpecError(
+                f"{FILE} declares what the table {data!r} is, and --{name.replace('_', '-')} says "
+                "otherwise. Leave it out, or change the declaration."
+            )
+    return Table(**{**declared, **stated})
+
+
+def read_source(options: Mapping[str, Any]) -> kng.Table:
+    """Return a table that is not declared yet."""
+    from kng.core.errors import SpecError
     from kng.data import Table
 
+    data = options["data"]
+    if data == "-" or (data is not None and is_word(data)):
+        raise SpecError(
+            f"DATA must be a file with its suffix, a directory with a slash, or an address; got "
+            f"{data!r}."
+        )
+    return Table(data, **stated_reading(options))
+
+
+def stated_reading(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how DATA are read, as far as it is said."""
     stated = {name: options[name] for name in _NAMES if options.get(name) is not None}
     for name in ("separator", "ending"):
         if name in stated:
             stated[name] = _WRITTEN.get(stated[name], stated[name])
-    return Table(options["data"], **stated)
+    return stated
+
+
+def with_promise(options: Mapping[str, Any], table: kng.Table) -> dict[str, Any]:
+    """Return the options with the relation and the ledger of the table where they say nothing."""
+    declared = {"neighbours": table.relation, "ledger": table.ledger}
+    return {**options, **{k: v for k, v in declared.items() if options.get(k) is None}}
+
+
+def is_word(data: str) -> bool:
+    """Tell a table of kng.toml from a source: a suffix, a slash, a scheme or a pattern."""
+    return data != "-" and not set(data) & set("./\\:*?[")

@@ -47,6 +47,8 @@ _PHRASES = (
     (r"say (separator|ending)=('.*?')", r"say --\1 \2"),
     (r"Give a file or a data frame", "Give a file"),
     (r"\bkng\.(mean|median|quantile)\b", r"kng \1"),
+    (r"Leave out ledger=", "Leave out --ledger"),
+    (r"as in table\['age'\] or table\[\['age', 'pay'\]\]", "as in --column age --column pay"),
     (r"\bHuberRegressor\b", "kng huber"),
     (r"\bLinearRegression\b", "kng linear"),
     # Parts are objects of Python; what is left to do at a shell is said before them.

@@ -42,8 +42,8 @@ class Bounds:
 def bounds_of(value: Any, name: str = "bounds") -> Bounds:
     """Read bounds as (low, high), numbers or one array per end, or ``{column: (low, high)}``.
 
-    One pair per column is not a form: two of them look like two ends, and clipping to the wrong
-    box would be paid for. ``name`` is the argument's name, for the messages.
+    A list of pairs, one (low, high) per column, is read as such where it cannot be two ends;
+    clipping to the wrong box would be paid for. ``name`` is the argument's name, for the messages.
     """
     if value is None:
         raise SpecError(
@@ -63,8 +63,7 @@ def bounds_of(value: Any, name: str = "bounds") -> Bounds:
         _check(lows, highs, name)
         dates = tuple(at for at, found in enumerate(days) if found is not None)
         return Bounds(lows, highs, _named(value, name), dates)
-    _refuse_pairs(value, name)
-    low, high = _pair(value, name)
+    low, high = _pair(_turned(value, name), name)
     if (found := _days((low, high))) is not None:
         _check((found[0],), (found[1],), name)
         return Bounds((found[0],), (found[1],), None, (0,))
@@ -89,30 +88,32 @@ def _named(value: Mapping[Any, Any], name: str) -> tuple[str, ...]:
     return columns
 
 
-def _refuse_pairs(value: Any, name: str) -> None:
-    """Refuse one (low, high) per column, and what might be meant so.
+def _turned(value: Any, name: str) -> Any:
+    """Return (lows, highs) for one (low, high) per column; anything else as it is.
 
-    Two lists of two numbers are read as (lows, highs) only where they cannot be two pairs, or
-    where both readings agree. NumPy arrays are always read as (lows, highs).
+    Two lists of two numbers may be either. They are refused where both readings have low < high
+    and differ; and a tuple, as (lows, highs) are written, is not read as pairs: one end of it may
+    be mistyped. NumPy arrays are always read as (lows, highs).
     """
     if not _plain(value) or not value or not all(_plain(item) and len(item) == 2 for item in value):
-        return
+        return value
     numbers = [[exact(end, name) for end in item] for item in value]
     if any(low >= high for low, high in numbers):
-        return
+        return value
     turned = [list(ends) for ends in zip(*numbers, strict=True)]
-    if turned == numbers:
-        return
-    if len(numbers) == 2 and all(a < b for a, b in turned):
+    if len(numbers) == 2 and turned != numbers and all(a < b for a, b in turned):
         raise SpecError(
             f"{name} may be (lows, highs) or one (low, high) per column, and both would fit. Write "
             f"{_array(numbers)} if these are lows, then highs, and {_array(turned)} if they are "
             "pairs; or name columns, as in {'age': (0, 120)}."
         )
-    raise SpecError(
-        f"{name} must be (lows, highs), one array per end and low < high; these fit only as one "
-        f"pair per column. Write {_array(turned)}, or name columns, as in {{'age': (0, 120)}}."
-    )
+    if len(numbers) == 2 and turned != numbers and isinstance(value, tuple):
+        raise SpecError(
+            f"{name} must be (lows, highs), one array per end and low < high; these fit only as "
+            f"one pair per column. Write {_array(turned)}, a list of pairs, or name columns, as in "
+            "{'age': (0, 120)}."
+        )
+    return turned
 
 
 def _plain(value: Any) -> bool:

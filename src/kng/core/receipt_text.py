@@ -106,17 +106,38 @@ def plain(release: Release) -> str:
 def html(release: Release) -> str:
     """Return the facts as a table, for a notebook."""
     (label, text), *rest = rows(release)
+    title = f"<b>{escape(text)}</b> <span style='opacity:.7'>private {escape(label)}</span>"
+    return _page(title, _table(rest))
+
+
+def model_html(release: Release, model: str) -> str:
+    """Return the coefficients of a model as a table, and its receipt below, for a notebook."""
+    (label, _), *rest = rows(release)
+    title = f"<b>{escape(model)}</b> <span style='opacity:.7'>private {escape(label)}</span>"
+    numbers = "".join(
+        f"<tr><th style='text-align:left;padding-right:1.5em'>{escape(_name(name))}</th>"
+        f"<td style='text-align:right;font-variant-numeric:tabular-nums'>{number:.6g}</td></tr>"
+        for name, number in release.to_dict().items()
+    )
+    receipt = [row for row in rest if row[0] != "coefficients"]
+    return _page(title, f"<table style='border:0;margin:.4em 0'>{numbers}</table>{_table(receipt)}")
+
+
+def _page(title: str, body: str) -> str:
+    return (
+        "<div style='border-left:3px solid #3b7; padding:.2em 0 .2em 1em'>"
+        f"<div style='font-size:1.3em'>{title}</div>{body}</div>"
+    )
+
+
+def _table(facts: Sequence[tuple[str, str]]) -> str:
+    """Return labels and texts as a table; every name in it is the caller's, so it is escaped."""
     cells = "".join(
         f"<tr><th style='text-align:left;padding-right:1.5em;font-weight:normal;opacity:.7'>"
         f"{escape(name)}</th><td style='text-align:left'>{escape(fact)}</td></tr>"
-        for name, fact in rest
+        for name, fact in facts
     )
-    return (
-        "<div style='border-left:3px solid #3b7; padding:.2em 0 .2em 1em'>"
-        f"<div style='font-size:1.3em'><b>{escape(text)}</b> "
-        f"<span style='opacity:.7'>private {escape(label)}</span></div>"
-        f"<table style='border:0;margin:.4em 0 0 0'>{cells}</table></div>"
-    )
+    return f"<table style='border:0;margin:.4em 0 0 0'>{cells}</table>"
 
 
 def _name(text: str) -> str:

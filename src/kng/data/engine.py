@@ -21,10 +21,12 @@ from kng.core.errors import SchemaError
 from kng.core.events import watched
 from kng.core.privacy import Assumption
 from kng.core.records import USUAL_MEMORY
+from kng.data.declared.promise import Promise
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kng.data.declared.column import DeclaredColumn
     from kng.data.kinds import Declared
 
 Floats = NDArray[np.float64]
@@ -117,10 +119,12 @@ class Engine(Protocol):
     room: int  # bytes in which whole numbers may be kept from one pass to the next; 0 for none
     # What the caller has stated and nobody checks.
     assumptions: tuple[Assumption, ...] = ()
+    # What is declared for every release from it.
+    promise: Promise | None = None
     # Of a query that can drop or multiply rows: how many one record adds or removes, at most.
     rows_per_record: int | None = None
     # What the caller declares of columns, by their names.
-    stated: Mapping[str, Declared] = MappingProxyType({})
+    stated: Mapping[str, DeclaredColumn | Declared] = MappingProxyType({})
 
     def columns(self) -> tuple[Column, ...]:
         """Return what is public of its columns; reads no record."""

@@ -59,6 +59,7 @@ def open_table(data: Any) -> Engine | None:
     if hasattr(type(source), "__arrow_c_stream__") and not hasattr(type(source), "dtype"):
         return _by("kng.data.arrow", table)
     table.refuse("data without column names", takes=())
+    table.refuse_declared("data without column names")
     return None
 
 
@@ -66,6 +67,7 @@ def _by(module: str, table: Table) -> Engine:
     engine: Engine = import_module(module).open_table(table)
     engine.memory = table.resources.memory
     engine.stated = table.columns or {}
+    engine.promise = table.promise
     return engine
 
 

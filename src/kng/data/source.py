@@ -17,6 +17,7 @@ from kng.core.parts import Point
 from kng.core.privacy import Assumption
 from kng.core.records import USUAL_MEMORY, Kernel, Rows, Selection, State
 from kng.core.row_order import in_order
+from kng.data.declared.promise import Promise
 from kng.data.engine import Engine, WholeColumns
 from kng.data.ingest import prepare
 from kng.data.kept import Kept
@@ -49,6 +50,12 @@ class TableSource:
     def rows_per_record(self) -> int | None:
         """How many rows of a query one record adds or removes; None if rows are records."""
         return self._engine.rows_per_record
+
+    @property
+    def promise(self) -> Promise | None:
+        """What the table's holder has declared for every release from it."""
+        # A caller's engine may declare nothing.
+        return getattr(self._engine, "promise", None)
 
     @property
     def presence(self) -> Literal["always", "optional"]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Self
 
-from kng.core.errors import SpecError
+from kng.core.errors import SpecError, UnknownName
+from kng.data.declared.column import DeclaredColumn
+from kng.data.declared.promise import Promise
+from kng.data.declared.toml_file import FILE, declared_table
 from kng.data.resources import Resources, resources_of
-
-if TYPE_CHECKING:
-    from kng.data.kinds import Declared
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -37,12 +38,19 @@ class Table:
         For CSV: what separates cells (","), the decimal mark ("."), the mark between thousands
         (none), symbols to ignore around numbers ("$%"), the encoding ("utf-8"), and whether every
         line is a record ("lines") or quoted cells may span lines ("quoted"), and what ends a line.
-    columns : mapping from names to declarations of `kng.columns`, optional
-        What columns hold: ``{"sex": kng.columns.Category(["F", "M"])}``.
     memory_limit : int or str, optional
         Memory for reading, such as "2GB"; 1 GB unless given.
     threads : int, optional
         Threads for reading; all cores unless given.
+    columns : {name: declaration of `kng.columns`, or {"kind": ..., "bounds": ..., ...}}, optional
+        Public facts about columns, stated once: kind ("number", "boolean", "date" or "category"),
+        bounds, step, levels, reference and other. Functions and estimators take what they are not
+        given from here. ``table["spending"]`` is the table with one of them, ``table[["a", "b"]]``
+        with some.
+    relation : {"replace-one", "add-remove"}, optional
+        The neighbours of every release from the table; asking for others is refused.
+    ledger : Ledger or path, optional
+        The account that pays for every release from the table; naming another is refused.
     """
 
     source: Any = None
@@ -56,9 +64,11 @@ class Table:
     encoding: str | None = None
     rows: str | None = None
     ending: str | None = None
-    columns: Mapping[str, Declared] | None = None
     memory_limit: int | str | None = None
     threads: int | None = None
+    columns: Mapping[str, DeclaredColumn] | None = None
+    relation: str | None = None
+    ledger: Any = None
 
     def __init__(self, source: Any = None, **stated: Any) -> None:
         unknown = [name for name in stated if name not in _FACTS]
@@ -66,12 +76,60 @@ class Table:
             raise SpecError(
                 f"Table has no argument {unknown[0]!r}. It takes source and {', '.join(_FACTS)}."
             )
-        for name, value in {"source": source, **stated}.items():
+        if stated.get("columns") is not None or stated.get("relation") is not None:
+            # Imported here: only declarations need it, and a plain release should not wait for it.
+            from kng.data.declared.checks import columns_in
+
+            stated["columns"] = columns_in(stated.get("columns"), stated.get("relation"))
+        self._state({"source": source, **stated})
+
+    def _state(self, checked: Mapping[str, Any]) -> Self:
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
+        return self
+
+    @classmethod
+    def declared(cls, name: str, path: str | Path = FILE) -> Self:
+        """Return a table as it is declared in ``kng.toml``, all of whose faults are named at once.
+
+        Parameters
+        ----------
+        name : str
+            The table's name in the file.
+        path : str or Path
+            The file; ``kng.toml`` in the current directory unless given. Paths of sources and
+            ledgers in it are relative to its directory.
+        """
+        return cls.__new__(cls)._state(declared_table(name, path))
+
+    def __getitem__(self, names: str | list[str]) -> Self:
+        """Return the table with one of its declared columns, or with some of them in this order."""
+        if self.columns is None:
+            raise SpecError(
+                "This table declares no columns to choose from. Declare them, as in "
+                "kng.Table(source, columns={'age': {'bounds': (0, 120)}}), or give bounds by name."
+            )
+        chosen = names if isinstance(names, list) else [names]
+        unknown = [name for name in chosen if name not in self.columns]
+        if unknown or not chosen:
+            which = f"no column {unknown[0]!r}" if unknown else "columns, and none is chosen"
+            raise UnknownName(
+                f"The table declares {which}; it has {', '.join(map(repr, self.columns))}."
+            )
+        columns = {name: self.columns[name] for name in chosen}
+        return type(self).__new__(type(self))._state({**vars(self), "columns": columns})
+
+    @property
+    def promise(self) -> Promise | None:
+        """What holds for every release from the table; None if nothing is declared."""
+        if self.relation is None and self.ledger is None:
+            return None
+        return Promise(self.relation, self.ledger)
 
     def __repr__(self) -> str:
         """Show what is stated; an address may hold a password, so only its scheme is shown."""
         stated = {name: getattr(self, name) for name in _FACTS}
+        stated["columns"] = None if self.columns is None else list(self.columns)
         source = self.source
         scheme, mark, _ = str(source).partition("://") if isinstance(source, str) else ("", "", "")
         shown = [f"{scheme}://..." if mark else repr(source)]
@@ -85,12 +143,22 @@ class Table:
 
     def refuse(self, kind: str, *, takes: tuple[str, ...]) -> None:
         """Refuse what is stated and means nothing for this kind of source."""
-        usual = ("columns", "memory_limit", "threads", *takes)
+        usual = ("memory_limit", "threads", *_DECLARED, *takes)
         for name in _FACTS:
             if name not in usual and getattr(self, name) is not None:
                 raise SpecError(f"{name} means nothing for {kind}. Leave it out.")
 
+    def refuse_declared(self, kind: str) -> None:
+        """Refuse declarations where nothing could hold a release to them."""
+        for name in _DECLARED:
+            if getattr(self, name) is not None:
+                raise SpecError(
+                    f"{name} cannot be declared of {kind}. Give a data frame or a file."
+                )
 
+
+# What is declared for every release, of whatever kind the source is.
+_DECLARED = ("columns", "relation", "ledger")
 # What can be stated beside the source.
 _FACTS = tuple(field.name for field in fields(Table) if field.name != "source")
 

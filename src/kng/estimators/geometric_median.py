@@ -17,12 +17,21 @@ from kng.data import Present, open_source, open_table
 from kng.domains import Box
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.planned import planned
-from kng.estimators.request import details, named_norm, one_of, request_of, stated, way_of
+from kng.estimators.request import (
+    declared,
+    details,
+    named_norm,
+    one_of,
+    request_of,
+    stated,
+    way_of,
+)
 from kng.losses.distance import Distance
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L1, L2, LInf
 
 
+@declared("bounds")
 def geometric_median(
     data: Any,
     *,

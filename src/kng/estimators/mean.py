@@ -21,7 +21,16 @@ from kng.domains import Box, Whole
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.planned import planned
 from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
-from kng.estimators.request import Way, details, named_norm, one_of, request_of, stated, way_of
+from kng.estimators.request import (
+    Way,
+    declared,
+    details,
+    named_norm,
+    one_of,
+    request_of,
+    stated,
+    way_of,
+)
 from kng.losses.location import Location
 from kng.losses.location_sum import counted
 from kng.losses.pointwise.squared import Squared
@@ -35,6 +44,7 @@ _MEAN = Location(Squared())
 _HULLS = 4
 
 
+@declared("bounds")
 def mean(
     data: Any,
     *,

@@ -24,7 +24,15 @@ from kng.corridor import Answer, Stage, certified, release
 from kng.data import Present, open_source
 from kng.domains import Box, Ordered
 from kng.estimators.based import between, refuse_coefficients, said
-from kng.estimators.request import Request, details, one_of, request_of, stated, way_of
+from kng.estimators.request import (
+    Request,
+    declared,
+    details,
+    one_of,
+    request_of,
+    stated,
+    way_of,
+)
 from kng.losses.location import Location
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.quantiles import Quantiles
@@ -41,6 +49,7 @@ _SAMPLERS = ("auto", "together", "order", "branch-and-bound", "hit-and-run")
 _SIMPLE = (int, float, str, Fraction, type(None))
 
 
+@declared("bounds", "granularity")
 def quantile(
     data: Any,
     q: Any,
@@ -135,6 +144,7 @@ def quantile(
     return _release("quantile", (data, Present(where)), q, parts, ask)
 
 
+@declared("bounds", "granularity")
 def median(
     data: Any,
     *,

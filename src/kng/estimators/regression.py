@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
@@ -21,12 +21,14 @@ from kng.core.errors import SchemaError, SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.parts import Domain, Point, described
 from kng.core.privacy import PrivacyUnit, ReplaceOne
+from kng.core.receipt_text import model_html
 from kng.core.records import Source
 from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
 from kng.data import (
     Engine,
     Present,
+    Table,
     covariates_of,
     open_columns,
     open_regression,
@@ -110,12 +112,21 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         estimator
             This estimator.
         """
-        if target is None and features is None:
-            return self._fit(partial(self._in_memory, X, y))
-        return self._fit(partial(self._in_table, X, y, target, features))
+        stated: dict[str, Any] = {}
+        if isinstance(X, Table):
+            # Imported here: few fits need it.
+            from kng.estimators.declarations import fitted_with
 
-    def _fit(self, look: Look) -> Self:
-        """Fit to the columns that ``look`` finds, once the options are read."""
+            stated = fitted_with(X, self, target, features)
+        elif target is None and features is None:
+            return self._fit(partial(self._in_memory, X, y))
+        return self._fit(partial(self._in_table, X, y, target, features), stated)
+
+    def _fit(self, look: Look, declared: Mapping[str, Any] | None = None) -> Self:
+        """Fit to the columns that ``look`` finds, once the options are read.
+
+        What a table declares stands in for parameters while the model is fitted.
+        """
         way = self._way
         if way.domain is not None and self.coef_bound is not None:
             raise SpecError(
@@ -123,12 +134,15 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
                 "them; both are in units of y."
             )
         former = dict(vars(self))
+        stated = declared or {}
         try:
+            self.__dict__.update(stated)
             self._refit(look)
         except BaseException:
             # What an earlier fit has paid for is not lost to one that is refused.
             self.__dict__ = former
             raise
+        self.__dict__.update({name: former[name] for name in stated})
         return self
 
     def _refit(self, look: Look) -> None:
@@ -330,6 +344,19 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             check_is_fitted(self)
         except NotFittedError as error:
             raise Unfitted(str(error)) from None
+
+    def _repr_html_inner(self) -> str:
+        """Show coefficients and receipt in a notebook; before a fit scikit-learn's diagram."""
+        if "release_" not in vars(self):
+            return str(super()._repr_html_inner())
+        return model_html(self.release_, type(self).__name__)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """Offer the same page where a notebook asks for all forms at once."""
+        bundle = dict(super()._repr_mimebundle_(**options))
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, Literal
+from functools import lru_cache, wraps
+from typing import Any, Literal, TypeVar
 
 from kng.core.bits import Bits, bits_of
 from kng.core.encoding import Encoding
@@ -18,9 +18,11 @@ from kng.core.kinds import members, require
 from kng.core.parts import Base, Domain, Ledger, Norm, described
 from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.core.records import USUAL_MEMORY, Source
-from kng.data import Present
+from kng.data import Present, Table
 from kng.estimators.based import base_part
 from kng.ledger import Ledger as StoredLedger
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 # What a mechanism of `kng` states, whichever it is.
 _MECHANISM = ("name", "loss", "norm", "domain", "sampler", "share", "centre")
@@ -44,6 +46,9 @@ class Request:
 
     def unit(self, source: Source) -> PrivacyUnit:
         """Return the privacy unit; counts the records only where their number is public."""
+        promise = getattr(source, "promise", None)  # a source of the caller's declares none
+        if promise is not None:
+            promise.require(self.neighbours, self.ledger)
         rows = source.rows_per_record
         if self.neighbours == AddRemove.name:
             return _unit(None, self.n_max, self.records_per_person, rows, source.presence)
@@ -57,6 +62,33 @@ class Request:
         if n == 0:
             raise SchemaError("The data are empty. Provide at least one record.")
         return _unit(n, None, self.records_per_person, None, source.presence)
+
+
+def declared(*facts: str) -> Callable[[Function], Function]:
+    """Let a declared table state options of a function that its caller leaves out.
+
+    Parameters
+    ----------
+    facts : str
+        Options that are facts about columns, "bounds" and "granularity". The relation and the
+        ledger of the table are taken in any case.
+    """
+
+    def decorate(function: Function) -> Function:
+        @wraps(function)
+        def call(*given: Any, **options: Any) -> Any:
+            named = (*given, options.get("data"))
+            table = next((value for value in named if isinstance(value, Table)), None)
+            if table is not None:
+                # Imported here: few calls need it.
+                from kng.estimators.declarations import filled
+
+                options = filled(table, facts, options)
+            return function(*given, **options)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
 
 
 @lru_cache(maxsize=64)
