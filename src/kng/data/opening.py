@@ -11,6 +11,7 @@ from kng.data.column_kinds import stated_recipe
 from kng.data.engine import Column, Engine, Kind, state_schema
 from kng.data.labels import Labels
 from kng.data.memory import MemoryEngine, column_part, frame_names, is_named, layout
+from kng.data.positions import positions_of
 from kng.data.present import ALL, Present
 from kng.data.recipe import Filtered, Labelled, Plain, Recipe
 from kng.data.registry import open_table
@@ -47,7 +48,7 @@ def open_source(data: Any, encoding: Encoding, present: Present = ALL) -> TableS
         return TableSource(engine, recipe, encoding)
     positions = positions_of(engine, names, width, numbers=0)
     recipe = _number_recipe(engine, positions, encoding.bounds.dates)
-    return _counting(engine, recipe, encoding, present)
+    return counting(engine, recipe, encoding, present)
 
 
 def _number_recipe(engine: Engine, positions: Sequence[int], dates: Sequence[int]) -> Recipe:
@@ -70,7 +71,7 @@ def open_columns(
     """
     engine = _named(data)
     plain = Plain(positions_of(engine, columns, len(columns)))
-    return _counting(engine, plain, encoding, present)
+    return counting(engine, plain, encoding, present)
 
 
 def open_labelled_columns(
@@ -82,7 +83,14 @@ def open_labelled_columns(
 ) -> TableSource:
     """Return a source over named columns, the last of them a label."""
     engine = _named(data)
-    *covariates, label = positions_of(engine, columns, len(columns), numbers=len(columns) - 1)
+    covariates = positions_of(engine, columns[:-1], len(columns) - 1)
+    recipe = Labelled(covariates, label_of(engine, columns[-1], labels), labels)
+    return counting(engine, recipe, encoding, present)
+
+
+def label_of(engine: Engine, name: str, labels: Labels) -> int:
+    """Return where the column of labels stands; refuse one that holds no label by its type."""
+    (label,) = positions_of(engine, (name,), 1, numbers=0)
     found = engine.columns()[label]
     _refuse_dates(found, engine.called)
     if labels.text and found.kind is Kind.NUMBER:
@@ -90,14 +98,13 @@ def open_labelled_columns(
             f"column {found.name!r} of {engine.called} holds numbers, and the classes are texts. "
             "Give the classes as numbers."
         )
-    recipe = Labelled(tuple(covariates), label, labels)
-    return _counting(engine, recipe, encoding, present)
+    return label
 
 
 def open_regression(X: Any, y: Any, encoding: Encoding, present: Present = ALL) -> TableSource:
     """Return a source over covariates and a response that stand side by side."""
     engine, positions = _beside(X, y, len(encoding) - 1)
-    return _counting(engine, Plain(positions), encoding, present)
+    return counting(engine, Plain(positions), encoding, present)
 
 
 def open_labelled(
@@ -105,7 +112,7 @@ def open_labelled(
 ) -> TableSource:
     """Return a source over covariates and labels that stand side by side."""
     engine, (*covariates, label) = _beside(X, y, len(encoding) - 1)
-    return _counting(engine, Labelled(tuple(covariates), label, labels), encoding, present)
+    return counting(engine, Labelled(tuple(covariates), label, labels), encoding, present)
 
 
 def open_response(
@@ -117,10 +124,10 @@ def open_response(
         _refuse_dates(alone.columns()[0], "y")
         return TableSource(alone, Plain((0,)), encoding)
     engine, (*_, response) = _beside(X, y, width)
-    return _counting(engine, Plain((response,)), encoding, present)
+    return counting(engine, Plain((response,)), encoding, present)
 
 
-def _counting(engine: Engine, recipe: Recipe, encoding: Encoding, present: Present) -> TableSource:
+def counting(engine: Engine, recipe: Recipe, encoding: Encoding, present: Present) -> TableSource:
     """Return a source over the records that count."""
     if present.where is not None:
         recipe = Filtered(recipe, Filter.of(present.where, engine.columns(), engine.called))
@@ -152,39 +159,3 @@ def _named(data: Any) -> Engine:
             "file or a table."
         )
     return engine
-
-
-def positions_of(
-    engine: Engine, names: Sequence[str] | None, width: int, numbers: int | None = None
-) -> tuple[int, ...]:
-    """Return where the columns stand; the first ``numbers`` of them, or all, must be numbers."""
-    columns, called = engine.columns(), engine.called
-    known = [column.name for column in columns]
-    has = "have" if called == "the data" else "has"
-    if names is None:
-        if len(columns) != width:
-            raise SchemaError(
-                f"{called} {has} {len(columns)} columns ({_listed(known)}), the bounds describe "
-                f"{width}. Name the columns to use, as in bounds={{{known[0]!r}: (0, 100)}}."
-                f"{engine.advice(())}"
-            )
-        names = [str(name) for name in known]
-    absent = [name for name in names if name not in known]
-    if absent:
-        they = "they have" if has == "have" else "it has"
-        raise SchemaError(
-            f"{called} {has} no column named {absent[0]!r}; {they} {_listed(known)}."
-            f"{engine.advice(names)}"
-        )
-    twice = [name for name in names if known.count(name) > 1]
-    if twice:
-        raise SchemaError(f"{called} {has} two columns named {twice[0]!r}; rename one of them.")
-    found = tuple(known.index(name) for name in names)
-    for at in found[:numbers]:
-        columns[at].require_number(called)
-    return found
-
-
-def _listed(names: Sequence[str | None]) -> str:
-    shown = [repr(name) for name in names[:20]]
-    return ", ".join([*shown, "..."] if len(names) > len(shown) else shown)
