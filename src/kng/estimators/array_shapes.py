@@ -44,6 +44,15 @@ def covariates_in(X: Any, width: int | None) -> Any:
     return X
 
 
+def no_covariate(X: Any, *, public: bool) -> SchemaError:
+    """Return the error about covariates without a column; ``public`` is how many records are."""
+    shown = public and isinstance(X, np.ndarray)
+    found = f" (shape=({len(X)}, 0)) while a minimum of 1 is required" if shown else ""
+    return SchemaError(
+        f"Found array with 0 feature(s){found}. Give X at least one column, a covariate."
+    )
+
+
 def is_frame(X: Any) -> bool:
     """Tell a data frame from an array; asked of the type, because a series may answer for it."""
     return hasattr(type(X), "columns")

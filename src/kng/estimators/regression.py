@@ -35,8 +35,8 @@ from kng.data import (
 )
 from kng.data.formula.tree import Formula, plain_formula
 from kng.domains import L1Ball
-from kng.estimators.array_shapes import covariates_in, names_in, response_in
-from kng.estimators.based import base_of, said
+from kng.estimators.array_shapes import covariates_in, names_in, no_covariate, response_in
+from kng.estimators.based import effects_based, said
 from kng.estimators.fit import Fit
 from kng.estimators.predictions import checked, covariates_to_predict
 from kng.estimators.public_facts import (
@@ -198,16 +198,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
 
     def _based(self, domain: Domain, half: Fraction | None) -> Domain:
         """Return a domain of ours with the base that is stated; by name its scale is ``half``."""
-        base = self._way.base
-        if base is None:
-            return domain
-        if half is None and base in ("gaussian", "student"):
-            raise SpecError(
-                f"base={base!r} has half the range of y as its scale, and bounds_y is missing. "
-                "Give it, or a base such as kng.bases.Gaussian(10)."
-            )
-        ours: Domain = domain.based(base_of(base, [Fraction(0)], [half or Fraction(1)]))  # type: ignore[attr-defined]
-        return ours
+        return effects_based(self._way.base, domain, half)
 
     def _ball(self, coef_bound: Fraction | None) -> Domain | None:
         """Return where effects are looked for: a domain, or the ball that coef_bound is."""
@@ -254,11 +245,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         X = covariates_in(X, self._declared_width())
         checked(self, X)
         if self.n_features_in_ == 0:
-            public = self.neighbours == ReplaceOne.name and isinstance(X, np.ndarray)
-            found = f" (shape=({len(X)}, 0)) while a minimum of 1 is required" if public else ""
-            raise SchemaError(
-                f"Found array with 0 feature(s){found}. Give X at least one column, a covariate."
-            )
+            raise no_covariate(X, public=self.neighbours == ReplaceOne.name)
         columns = Columns(self.n_features_in_, names_in(X))
         response = response_in(y)
         present, width = self._present, self.n_features_in_

@@ -124,8 +124,12 @@ def names_in(node: Factor | Value) -> tuple[str, ...]:
             return ()
 
 
-def written(node: Value, inside: bool = False) -> str:
-    """Write a value as people do; ``inside`` another operation it stands in brackets."""
+# How strongly operations bind, as in Python.
+_ADDED, _MULTIPLIED, _SIGNED, _RAISED = 1, 2, 3, 4
+
+
+def written(node: Value, binding: int = 0) -> str:
+    """Write a value as people do, in brackets where what is around it binds more strongly."""
     match node:
         case Name(name):
             return name if name.replace(".", "_").isidentifier() else f"`{name}`"
@@ -134,11 +138,12 @@ def written(node: Value, inside: bool = False) -> str:
         case Called(function, values):
             return f"{function}({', '.join(written(value) for value in values)})"
         case Negative(value):
-            text = f"-{written(value, True)}"
+            own, text = _SIGNED, f"-{written(value, _SIGNED)}"
         case Power(value, exponent):
-            text = f"{written(value, True)} ** {exponent}"
+            own, text = _RAISED, f"{written(value, _RAISED + 1)} ** {exponent}"
         case Divided(value, number):
-            text = f"{written(value, True)} / {number.written}"
+            own, text = _MULTIPLIED, f"{written(value, _MULTIPLIED)} / {number.written}"
         case Calculated(operation, left, right):
-            text = f"{written(left, operation == '*')} {operation} {written(right, True)}"
-    return f"({text})" if inside else text
+            own = _MULTIPLIED if operation == "*" else _ADDED
+            text = f"{written(left, own)} {operation} {written(right, own + 1)}"
+    return f"({text})" if own < binding else text
