@@ -6,6 +6,7 @@ import itertools
 import math
 import pickle
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -71,7 +72,7 @@ AREA = "C(area, levels=['N', 'S', 'W'])"
         f"y ~ 0 + a:{SEX} + {AREA}",
         f"y ~ (a + b):{SEX}",
         f"y ~ a * b * {SEX} - a:b",
-        "y ~ I(a ** 2) + log(b) + exp(c) + sqrt(b)",
+        "y ~ I(a ** 2) + log(b) + exp(c)",
         "y ~ a + I((a - 2 * b) / 4) + a:log(b)",
     ],
 )
@@ -105,7 +106,7 @@ def test_names_and_bounds() -> None:
         "sex[M]": (0, 1),
         "I(a ** 2)": (0, 25),
         "log(b)": (0, Fraction("1.38629436112")),
-        "I(-(a - (2 * b)) / 4)": (Fraction(-3, 4), Fraction(11, 4)),
+        "I(-(a - 2 * b) / 4)": (Fraction(-3, 4), Fraction(11, 4)),
         "minimum(a, b, 2)": (-3, 2),
         "a:sex[M]": (-3, 5),
     }
@@ -149,11 +150,7 @@ def test_derived_bounds_hold_for_every_record(
         name: np.clip(low + (high - low) * rows[:, k], low, high)
         for k, (name, (low, high)) in enumerate(ends.items())
     }
-    try:
-        low, high = range_of(factor.value, ends)
-    except kng.KngError as error:
-        assert "1e290" in str(error)
-        return
+    low, high = range_of(factor.value, ends)
     found = cells_of(factor.value, cells, len(rows))
     assert np.all((low <= found) & (found <= high)), (low, high, found.min(), found.max())
 
@@ -294,7 +291,5 @@ def test_a_bad_formula_is_refused(formula: str, words: str) -> None:
 
 @given(st.text(st.sampled_from("yab~+-*:()C I0 1log,=[]'.`/^"), max_size=30))
 def test_no_text_is_more_than_refused(text: str) -> None:
-    try:
+    with suppress(kng.KngError):
         read_formula(text)
-    except kng.KngError as error:
-        assert str(error)

@@ -25,6 +25,14 @@ def covariates_to_predict(model: Any, X: Any) -> NDArray[np.float64]:
     return covariates_of(X, model.n_features_in_)
 
 
+def remember(model: Any, covariates_: Any = None, formula_: str | None = None) -> None:
+    """Keep what a formula makes of columns for predictions; without one forget an earlier one."""
+    for name, value in {"covariates_": covariates_, "formula_": formula_}.items():
+        vars(model).pop(name, None)
+        if value is not None:
+            setattr(model, name, value)
+
+
 def checked(model: Any, X: Any, *, reset: bool = True) -> None:
     """Check widths and names as scikit-learn does, in its words, by an error of ours."""
     try:

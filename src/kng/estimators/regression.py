@@ -38,7 +38,7 @@ from kng.domains import L1Ball
 from kng.estimators.array_shapes import covariates_in, names_in, no_covariate, response_in
 from kng.estimators.based import effects_based, said
 from kng.estimators.fit import Fit
-from kng.estimators.predictions import checked, covariates_to_predict
+from kng.estimators.predictions import checked, covariates_to_predict, remember
 from kng.estimators.public_facts import (
     Columns,
     Look,
@@ -241,7 +241,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
 
     def _in_memory(self, X: Any, y: Any) -> tuple[Columns, Openings]:
         """Look at the shapes of X and y and at the names of columns, and leave the cells alone."""
-        self._remember()
+        remember(self)
         X = covariates_in(X, self._declared_width())
         checked(self, X)
         if self.n_features_in_ == 0:
@@ -286,13 +286,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
     def _read(self, names: Sequence[str], **formula: Any) -> None:
         """Remember which columns of a table are read, and what a formula makes of them."""
         self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
-        self._remember(**formula)
-
-    def _remember(self, covariates_: Covariates | None = None, formula_: str | None = None) -> None:
-        for name, value in {"covariates_": covariates_, "formula_": formula_}.items():
-            self.__dict__.pop(name, None)
-            if value is not None:
-                setattr(self, name, value)
+        remember(self, **formula)
 
     def _of_columns(self, engine: Engine, names: Sequence[str]) -> Openings:
         """Open columns of a table, the last of them the response."""
