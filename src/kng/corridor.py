@@ -11,16 +11,18 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 from kng.core.bits import Bits
 from kng.core.bounds import Bounds
-from kng.core.certificate import Certificate, event_of, weakest
+from kng.core.certificate import Certificate, event_of, parallel, weakest
 from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, private_zone
 from kng.core.events import Charged, Charging, Planned, Reading, Settled, tell
+from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.parts import Charge, Ledger, Point
-from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
-from kng.core.records import Source
+from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, ReplaceOne
+from kng.core.records import GroupedSource, Source
 from kng.core.release import Fact, Release
 from kng.core.version import __version__
 from kng.samplers.registry import Plan, certified
@@ -33,7 +35,10 @@ Finish = Callable[[Sequence[Point]], Point]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How the released value is to be shown: all of it public."""
+    """How the released value is to be shown: all of it public.
+
+    With groups it is that of each of them.
+    """
 
     statistic: str
     lattice: Lattice
@@ -42,6 +47,7 @@ class Answer:
     details: Mapping[str, Fact]
     finish: Finish
     units: AffineMap | None = None
+    groups: Groups | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,11 @@ class Stage:
     """Plans that are read together; a later stage may depend on what the earlier ones drew."""
 
     plans: Sequence[Plan]
-    source: Source
+    source: Source | GroupedSource
+
+    def of_group(self, at: int) -> Stage:
+        """Return the same plans over the records of one group."""
+        return Stage(self.plans, cast("GroupedSource", self.source).group(at))
 
 
 def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits: Bits) -> Release:
@@ -62,6 +72,10 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     plans = [plan for stage in stages for plan in stage.plans]
     _refuse_absent(stages)
     certificate, event = _promised(tuple(plans), bits.seeded)
+    branches, lattice = _branches(stages, answer)
+    if answer.groups is not None:
+        # Every group has the same plans over records of its own.
+        event = parallel([event] * len(branches), plans[0].problem.unit)
     stated = (a for stage in stages for a in stage.source.assumptions)
     assumed = tuple(dict.fromkeys((*certificate.assumptions, *stated)))
     parameters = _parameters(plans, answer)
@@ -73,11 +87,12 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     charge = None if ledger is None else _charged(ledger, event, parameters)
     tell(Reading(plans[0].problem.unit.neighbours.n))
     with private_zone():
-        integers = answer.lattice.clamp(answer.finish(_draw(stages, bits)))
+        drawn = [answer.finish(_draw(branch, bits)) for branch in branches]
+        integers = lattice.clamp([k for point in drawn for k in point])
         result = Release(
             statistic=answer.statistic,
             integers=integers,
-            lattice=answer.lattice,
+            lattice=lattice,
             scalar=answer.scalar,
             event=event,
             sampler=sampler,
@@ -87,11 +102,25 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             version=__version__,
             units=answer.units,
             law=law,
+            groups=answer.groups,
         )
     if ledger is not None and charge is not None:
         _settle(ledger, charge, result)
     tell(Settled())
     return result
+
+
+def _branches(stages: Sequence[Stage], answer: Answer) -> tuple[Sequence[Sequence[Stage]], Lattice]:
+    """Return the stages of each group, or of all records, and the lattice of all answers."""
+    if answer.groups is None:
+        return [stages], answer.lattice
+    if any(isinstance(p.problem.unit.neighbours, ReplaceOne) for s in stages for p in s.plans):
+        raise IncompatibleParts(
+            "Records may change their group, and the plan was made for records that stay."
+        )
+    size = len(answer.groups)
+    branches = [[stage.of_group(at) for stage in stages] for at in range(size)]
+    return branches, answer.lattice.repeated(size)
 
 
 def _refuse_absent(stages: Sequence[Stage]) -> None:
@@ -118,7 +147,8 @@ def _draw(stages: Sequence[Stage], bits: Bits) -> list[Point]:
     for stage in stages:
         # A later plan may depend on what an earlier one drew, which is as public as its release.
         plans = [plan.after(drawn) for plan in stage.plans]
-        fields = plans[0].read(stage.source, plans)
+        # `_branches` has chosen a group where there are any.
+        fields = plans[0].read(cast("Source", stage.source), plans)
         for plan, field in zip(plans, fields, strict=True):
             assert plan.certificate is not None  # `_promised` has seen it
             drawn.append(plan.certificate.sampler.draw(plan.given(drawn), field, bits))
@@ -165,5 +195,6 @@ def _parameters(plans: Sequence[Plan], answer: Answer) -> str:
             "columns": answer.bounds.columns,
             "version": __version__,
             **answer.details,
+            **({} if answer.groups is None else {"by": answer.groups.described}),
         }
     )

@@ -12,7 +12,9 @@ from architecture.sources import CHECKOUT, ROOT
 # Folders of the checkout; a path that begins with one of them is a path from its top.
 TOPS = ("src", "tests", "docs", "benchmarks")
 
-_NAME = re.compile(r"(?<![\w./@-])kng(?:\.[A-Za-z_]\w*)+")
+# A file of the user's, neither a module nor a path of the checkout.
+_USERS = "kng.toml"
+_NAME = re.compile(r"(?<![\w./@-])kng(?!\.toml\b)(?:\.[A-Za-z_]\w*)+")
 _FILE = re.compile(r"[\w*-]+(?:/[\w.*-]+)*\.(?:py|md|json|csv|png|svg|toml)|[\w-]+(?:/[\w-]+)*/")
 _FROM_TOP = re.compile(rf"(?<![\w./-])(?:{'|'.join(TOPS)})(?:/[\w*-]+(?:\.[\w*-]+)*)+/?")
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -44,7 +46,8 @@ def paths(text: str) -> set[str]:
 
 def quoted_paths(text: str) -> set[str]:
     """Return the paths that a document puts in backticks, wherever they begin."""
-    return {code for code in _CODE.findall(_FENCE.sub("", text)) if _FILE.fullmatch(code)}
+    found = {code for code in _CODE.findall(_FENCE.sub("", text)) if _FILE.fullmatch(code)}
+    return found - {_USERS}
 
 
 def links(text: str) -> set[str]:

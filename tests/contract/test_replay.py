@@ -24,6 +24,7 @@ import pandas as pd
 import pytest
 
 import kng
+from kng.core import receipt_groups
 from kng.core.bits import SeededBits, SystemBits
 
 RECORDS = [1.0, 2.0, 3.0, 4.0, 4.0, 6.0, 8.0, 9.0]
@@ -97,14 +98,19 @@ def receipt(release: kng.Release) -> dict[str, Any]:
     size = *size, list(written.pop("also", {}))
     shown = release.rows()[0][1]
     drawn = dict(release.rows()).get("also released", "\0")
+    # Groups stand in a table of their own, which is the value.
+    lines, table = repr(release).splitlines(), "\0"
+    if release.groups is not None:
+        lines, table = lines[lines.index("") + 1 :], receipt_groups.html(release)
+    page = release._repr_html_().replace(f"<b>{shown}</b>", "<b></b>")
     return {
         "facts": facts,
         "json": written,
         "json keys in order": list(json.loads(release.to_json())),
         "size": size,
-        "text": repr(release).replace(drawn, "").splitlines()[1:],
-        "first label": repr(release).splitlines()[0].removesuffix(shown),
-        "html": release._repr_html_().replace(f"<b>{shown}</b>", "<b></b>").replace(drawn, ""),
+        "text": [line.replace(drawn, "") for line in lines[1:]],
+        "first label": lines[0].removesuffix(shown),
+        "html": page.replace(drawn, "").replace(table, ""),
         "attributes": sorted(name for name in dir(release) if not name.startswith("__")),
         "epsilon": release.epsilon,
         "guarantee": release.guarantee,

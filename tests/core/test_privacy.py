@@ -7,6 +7,8 @@ from fractions import Fraction as F
 
 import pytest
 
+from kng.core.bounds import Bounds
+from kng.core.encoding import Encoding
 from kng.core.errors import SpecError, SpecTypeError
 from kng.core.privacy import (
     AddRemove,
@@ -14,8 +16,15 @@ from kng.core.privacy import (
     Guarantee,
     PrivacyEvent,
     PrivacyUnit,
+    RemoveAndAdd,
     ReplaceOne,
 )
+from kng.core.problem import Problem
+from kng.corridor import certified
+from kng.domains import Box
+from kng.losses import Location, Pinball
+from kng.mechanisms import KNG
+from kng.norms import LInf
 
 EVENT = PrivacyEvent(F(1), F(2), "k-norm", "replace-one", 1, Guarantee.EXACT)
 
@@ -49,7 +58,7 @@ def test_a_person_with_several_records_moves_a_score_as_often():
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, None, "x"])
 def test_sizes_are_whole_and_positive(wrong):
-    for make in (ReplaceOne, AddRemove, lambda k: PrivacyUnit(ReplaceOne(1), k)):
+    for make in (ReplaceOne, AddRemove, RemoveAndAdd, lambda k: PrivacyUnit(ReplaceOne(1), k)):
         with pytest.raises((SpecError, SpecTypeError)):
             make(wrong)
 
@@ -71,3 +80,31 @@ def test_rows_of_a_query_and_records_of_a_person_multiply():
     assert PrivacyUnit(AddRemove(), 3).rows == 3
     with pytest.raises(SpecError, match="add-remove"):
         PrivacyUnit(ReplaceOne(10), rows_per_record=1)
+
+
+def test_a_record_that_may_change_its_group_is_removed_and_added():
+    relation = RemoveAndAdd(100)
+    assert (relation.name, relation.n, relation.stated) == ("replace-one", None, 100)
+    assert RemoveAndAdd().stated is None
+    assert PrivacyUnit(relation).group(F(9, 10)) == F(9, 5)
+    assert PrivacyUnit(relation, 3, rows_per_record=4).rows == 24
+    assert PrivacyUnit(relation) != PrivacyUnit(AddRemove(100))
+
+
+def test_its_delta_is_twice_that_of_add_remove_and_its_smoothing_that_of_one_change():
+    """At q = 0.9 that is 1.8, where replace-one has 1."""
+    records = Encoding(Bounds((F(0),), (F(40),)), (F(1),), (0,))
+    loss = Location(Pinball(F(9, 10))).over(records)
+
+    def plan(unit):
+        box = Box.of(records.lattice)
+        problem = Problem(loss, LInf(), box, records, records.lattice, unit)
+        return certified(KNG().plan(problem, F(1)))
+
+    moved = plan(PrivacyUnit(RemoveAndAdd(), 2))
+    assert plan(PrivacyUnit(ReplaceOne(5))).delta_at((0,)) == 1
+    assert plan(PrivacyUnit(AddRemove(), 2)).delta_at((0,)) == F(9, 5)
+    assert moved.delta_at((0,)) == F(18, 5)
+    assert moved.each == F(1, 4)
+    small = certified(KNG().plan(moved.problem, F(1, 2**60)))
+    assert small.smoothing.kappa <= F(1, 2**62) / (2 + F(1, 2**62))

@@ -39,8 +39,14 @@ LAYOUTS = {
 
 
 def encoding(bounds: Any = (0, 10), *, granularity: Any = None, missing: Any = None) -> Encoding:
-    """Return an encoding with a quantile's default steps."""
-    return encoding_of(bounds_of(bounds), granularity=granularity, missing=missing, bits=20)
+    """Return an encoding with a quantile's default steps; what is missing is in the middle.
+
+    So that no record is absent, and positions stay; tests of absence say ``missing="drop"``.
+    """
+    box = bounds_of(bounds)
+    if missing is None:
+        missing = [(low + high) / 2 for low, high in zip(box.low, box.high, strict=True)]
+    return encoding_of(box, granularity=granularity, missing=missing, bits=20)
 
 
 def integers(data: Any, rule: Encoding) -> list[tuple[int, ...]]:

@@ -18,7 +18,7 @@ from kng.data import open_source, open_table
 from kng.data.engine import Asked
 from kng.data.sql.reading import select_of
 
-RULE = encoding_of(bounds_of({"x": (0, 100)}), granularity=["1/4"], missing=None, bits=20)
+RULE = encoding_of(bounds_of({"x": (0, 100)}), granularity=["1/4"], missing=50, bits=20)
 ASK = {"bounds": {"x": (0, 100)}, "epsilon": 1, "random_state": 1}
 
 

@@ -101,7 +101,7 @@ def test_where_a_record_stands_changes_nothing() -> None:
         for at in {0, size // 2, size - 1} if size else ():
             for cell in (math.nan, 2.5, 1e300):
                 x[at] = cell
-                assert add(x) == add(np.array([cell]))
+                assert add(x)[1] == add(np.array([cell]))[1]
                 x[at] = 0.0
 
 

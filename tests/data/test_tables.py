@@ -48,7 +48,8 @@ TABLES = st.lists(st.tuples(FLOATS, FLOATS, FLOATS), min_size=1, max_size=12)
 
 def encoding(low: list[Any], high: list[Any], step: list[Any]) -> Encoding:
     bounds = Bounds(tuple(map(Fraction, low)), tuple(map(Fraction, high)))
-    return encoding_of(bounds, granularity=step, missing=None, bits=0)
+    middle = [(a + b) / 2 for a, b in zip(bounds.low, bounds.high, strict=True)]
+    return encoding_of(bounds, granularity=step, missing=middle, bits=0)
 
 
 ENCODINGS = {

@@ -65,7 +65,7 @@ def test_stages_share_epsilon_and_the_second_fit_is_around_the_first(monkeypatch
     model(quantile=0.3, epsilon=1).fit(*records(1000))
     plans = [plan for stage in seen["fit"].stages for plan in stage.plans]
     assert sum(plan.epsilon for plan in plans) == 1
-    assert seen["unit"] == PrivacyUnit(ReplaceOne(1000), 1)
+    assert seen["unit"] == PrivacyUnit(ReplaceOne(1000), 1, "optional")
     wide, narrow = plans[-2:]
     assert isinstance(narrow, AdaptivePlan)
     plane = tuple(k + 7 * 2**30 for k in (v // 2 for v in narrow.lattice.last))

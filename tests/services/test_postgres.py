@@ -17,7 +17,7 @@ from kng.core.encoding import encoding_of
 from kng.core.errors import SchemaError, SpecError
 from kng.data import open_source, open_table
 
-RULE = encoding_of(bounds_of({"x": (0, 100)}), granularity=["1/4"], missing=None, bits=20)
+RULE = encoding_of(bounds_of({"x": (0, 100)}), granularity=["1/4"], missing=50, bits=20)
 BOUNDS = {"bounds": {"x": (0, 100)}, "epsilon": 1}
 
 

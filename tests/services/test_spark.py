@@ -54,7 +54,7 @@ FEATURES = ["a", "b", "c"]
 ASKED = {"epsilon": 1, "random_state": 5}
 BOUNDS = {"bounds_X": (-1, 1), "bounds_y": (-3, 3), **ASKED}
 RULE = encoding_of(
-    bounds_of({"a": (-1, 1), "y": (-3, 3)}), granularity=["1/1024", "1/10"], missing=None, bits=20
+    bounds_of({"a": (-1, 1), "y": (-3, 3)}), granularity=["1/1024", "1/10"], missing=0, bits=20
 )
 
 
@@ -175,7 +175,7 @@ def test_hostile_cells_are_the_integers_that_arrow_cells_are(spark, tmp_path):
     frame = spark.read.parquet(str(tmp_path / "hostile.parquet"))
     names = HOSTILE.column_names[:-1]
     rule = encoding_of(
-        bounds_of(dict.fromkeys(names, (-5, 5))), granularity="1/1000", missing=None, bits=20
+        bounds_of(dict.fromkeys(names, (-5, 5))), granularity="1/1000", missing=0, bits=20
     )
     here, there = open_source(HOSTILE, rule), open_source(frame, rule)
     for _ in range(2):

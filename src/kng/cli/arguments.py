@@ -6,10 +6,12 @@ Numbers stay text, so that the library reads them exactly and its own messages a
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kng.core.encoding import DROP
 from kng.core.errors import LedgerError, SpecError
 from kng.core.exact import whole
 from kng.core.release import Release
@@ -26,6 +28,8 @@ _SAME_NAME = (
 )
 # Numbers in one word, as in A,B,C.
 _LISTED = ("weights", "centre")
+# A level of a group that is a number.
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # Base measures that have a name; any other word is the path of a receipt.
 _BASES = ("uniform", "heavy-tailed", "gaussian", "student")
 
@@ -67,9 +71,38 @@ def read_statistic(options: Mapping[str, Any], table: Table) -> dict[str, Any]:
     return {
         "bounds": None if declared else read_bounds(options["bounds"], options["column"]),
         "granularity": read_setting("granularity", options["granularity"]),
-        "missing": read_setting("missing", options["missing"]),
+        "missing": read_setting("missing", options["missing"]) or DROP,
         "where": options["where"],
+        "by": read_groups(options["by"], table),
     }
+
+
+def read_groups(texts: Sequence[str], table: Table) -> dict[str, list[Any]] | None:
+    """Read COLUMN=LEVEL,LEVEL once per column; levels are numbers if all of them are.
+
+    In single quotes they are text whatever they look like. The levels of a declared column may be
+    left out.
+    """
+    pairs: list[tuple[str | None, list[Any]]] = []
+    for text in texts:
+        name, sign, levels = text.partition("=")
+        declared = getattr((table.columns or {}).get(text), "levels", None)
+        if declared is not None:
+            pairs.append((text, list(declared)))
+            continue
+        if not sign or not name:
+            raise SpecError(f"--by must be COLUMN=LEVEL,LEVEL, such as sex=F,M; got {text!r}.")
+        pairs.append((name, _levels(levels)))
+    return _by_name("by", pairs) if pairs else None
+
+
+def _levels(text: str) -> list[Any]:
+    cells = [cell for cell in _cells(text) if cell]
+    if cells and all(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in cells):
+        return [cell[1:-1] for cell in cells]
+    if all(_NUMBER.fullmatch(cell) for cell in cells):
+        return [int(cell) if cell.lstrip("+-").isdigit() else float(cell) for cell in cells]
+    return cells
 
 
 def read_regression(
@@ -79,7 +112,8 @@ def read_regression(
     target = options["target"]
     if target is None:
         raise SpecError("target is missing; name the column to predict, as in --target income.")
-    declared = {name: c.bounds for name, c in (table.columns or {}).items() if c.bounds}
+    columns = (table.columns or {}).items()
+    declared = {name: c.bounds for name, c in columns if c.kind == "number" and c.bounds}
     stated = _named_bounds(options["bounds"]) if options["bounds"] or not declared else {}
     bounds: dict[str, Any] = {**declared, **stated}
     covariates = _covariates(options["covariates"], bounds, target)
@@ -87,7 +121,10 @@ def read_regression(
         "bounds_X": {name: bounds[name] for name in covariates},
         "bounds_y": bounds.get(target),
         "fit_intercept": not options["no_intercept"],
+        "where": options["where"],
     }
+    if options["missing"]:
+        arguments["missing"] = read_setting("missing", options["missing"])
     return arguments, covariates
 
 
@@ -100,8 +137,9 @@ def read_classes(options: Mapping[str, Any], table: Table) -> Sequence[Any]:
             "labels, as in --classes no,yes."
         )
     declared = (table.columns or {}).get(target)
-    if text is None and declared is not None and declared.levels is not None:
-        return declared.levels
+    levels = getattr(declared, "levels", None)
+    if text is None and levels is not None:
+        return tuple(levels)
     if text is None:
         raise SpecError("classes are missing; name the labels, as in --classes no,yes.")
     labels = tuple(_cells(text))

@@ -42,7 +42,7 @@ _LINES = {
     "in half, the less likely it is. The sampler draws from exactly that law.",
     "bounds": "Stated by us, not read from the data. A bill above 5000 counts as 5000.",
     "step": "The step of the data and of the answer: one cent.",
-    "missing counts as": "What an empty cell would count as: the middle of the bounds.",
+    "missing cells": "A record without a bill would be left out, and nobody learns how many were.",
     "records": "How many there are. This is public here; with --neighbours add-remove it is not.",
     "random-bits": "The promise rests on two things. This one is the system's job.",
     "unseen-clock": "This one is yours: let no outsider time the program.",

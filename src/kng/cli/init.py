@@ -103,7 +103,7 @@ def _blank(column: Column) -> dict[str, Any]:
 
 def _asked(column: Column) -> dict[str, Any]:
     """Ask for what is public of a column; empty if it is left out."""
-    from kng.data.declared.facts import bounds_in, level_in, levels_in, step_in
+    from kng.data.declared.facts import bounds_in, levels_in, reference_in, step_in
 
     declared = f" ({column.declared})" if column.declared else ""
     click.echo(f"\nColumn {column.name!r}{declared}")
@@ -122,15 +122,23 @@ def _asked(column: Column) -> dict[str, Any]:
             lambda text: text and step_in(text, kind, bounds_in(facts["bounds"], kind)),
         )
         facts |= {"step": step} if step else {}
+    if kind == "boolean":
+        words = _until_right(
+            lambda: _listed(
+                _prompt("  words for no and yes, as in N,J (empty: false,true)", empty=True)
+            ),
+            lambda found: found and levels_in(found, kind),
+        )
+        facts |= {"levels": words} if words else {}
     if kind == "category":
         levels = _until_right(
-            lambda: [part.strip() for part in _prompt("  levels, as in F,M").split(",")],
+            lambda: _listed(_prompt("  levels, as in F,M")),
             lambda found: levels_in(found, kind),
         )
         facts["levels"] = levels
         facts["reference"] = _until_right(
             lambda: _prompt("  reference level", default=levels[0]),
-            lambda text: level_in(text, "reference", levels),
+            lambda text: reference_in(text, levels, None),
         )
     return facts
 
@@ -138,6 +146,10 @@ def _asked(column: Column) -> dict[str, Any]:
 def _prompt(text: str, *, default: str | None = None, empty: bool = False) -> str:
     answer: str = click.prompt(text, default="" if empty else default, show_default=not empty)
     return answer.strip()
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")] if text else []
 
 
 def _until_right(ask: Callable[[], Any], check: Callable[[Any], Any]) -> Any:

@@ -28,11 +28,31 @@ BASE = option(
     help="How likely answers are before the data are read: uniform, heavy-tailed, gaussian or "
     "student; or the receipt of an earlier release, as --out has written it, to start from.",
 )
+BY = option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN=LEVEL,LEVEL",
+    help="Declared groups, such as sex=F,M: an answer for each, together for epsilon. Given "
+    "several times: all combinations. How many records a group has stays private.",
+)
 CENTRE = option(
     "--centre",
     metavar="A,B,C",
     help="A public guess of the intercept, if there is one, and the coefficients. Estimates are "
     "drawn towards it.",
+)
+WHERE = option(
+    "--where",
+    metavar="CONDITION",
+    help="Only records for which it holds, such as \"age >= 40 and sex = 'F'\"; how many there "
+    "are stays private.",
+)
+MISSING = option(
+    "--missing",
+    multiple=True,
+    metavar="[COLUMN=]VALUE",
+    help="What a missing cell counts as: one that is empty or is not a number. Without it, or with "
+    "the word drop, records that lack a cell are left out; how many stays private.",
 )
 NEIGHBOURS = option(
     "--neighbours",

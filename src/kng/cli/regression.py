@@ -6,7 +6,17 @@ from typing import Any
 
 import click
 
-from kng.cli.options import BASE, CENTRE, EPSILON, PROMISE, option, sampler, with_options
+from kng.cli.options import (
+    BASE,
+    CENTRE,
+    EPSILON,
+    MISSING,
+    PROMISE,
+    WHERE,
+    option,
+    sampler,
+    with_options,
+)
 from kng.cli.tables import DATA, READING
 from kng.cli.verbosity import VERBOSITY
 
@@ -37,6 +47,8 @@ _shared = with_options(
         is_flag=True,
         help="Fit without an intercept; bounds are then measured from 0.",
     ),
+    MISSING,
+    WHERE,
 )
 _NORM = option("--norm", metavar="NAME", help="auto, linf, l2 or l1.")
 

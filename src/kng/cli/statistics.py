@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kng.cli.options import BASE, EPSILON, PROMISE, option, sampler, with_options
+from kng.cli.options import (
+    BASE,
+    BY,
+    EPSILON,
+    MISSING,
+    PROMISE,
+    WHERE,
+    option,
+    sampler,
+    with_options,
+)
 from kng.cli.tables import DATA, READING
 from kng.cli.verbosity import VERBOSITY
 
@@ -37,18 +47,9 @@ _shared = with_options(
         metavar="[COLUMN=]STEP",
         help="Public step of the data and of the answer: 1 for whole years, 0.01 for cents.",
     ),
-    option(
-        "--missing",
-        multiple=True,
-        metavar="[COLUMN=]VALUE",
-        help="What an empty or unreadable cell counts as; the middle of the bounds unless given.",
-    ),
-    option(
-        "--where",
-        metavar="CONDITION",
-        help="Only records for which it holds, such as \"age >= 40 and sex = 'F'\"; how many there "
-        "are stays private.",
-    ),
+    MISSING,
+    WHERE,
+    BY,
     option("--mechanism", metavar="NAME", help="auto, kng or exponential; mean: also k-norm."),
     BASE,
     *PROMISE,

@@ -31,6 +31,16 @@ _PHRASES = (
         r"Give bounds as \{column: \(low, high\)\} or one array per end",
         "Name them, as in --bounds x=0:50 --bounds y=0:50",
     ),
+    (r"by=\{'(.*?)': \['F', 'M'\]\}", r"--by \1=F,M"),
+    (
+        r"^by: (.*) Give its levels as texts\.",
+        r"--by: \1 Write its levels in single quotes, as in --by \"zip='01','02'\".",
+    ),
+    (r"^by(?=:| names| must| declares)", "--by"),
+    (
+        r"With by= the bounds must name their columns, as in bounds=\{'wage': \(0, 100\)\}",
+        "With --by the bounds must name their columns, as in --bounds wage=0:100",
+    ),
     (r"\b(table|query)=(?=')", r"--\1 "),
     (r"by table=(?=[.,;])", "by --table"),
     (

@@ -68,3 +68,17 @@ def event_of(plans: Sequence[Spending], unit: PrivacyUnit, guarantee: Guarantee)
         records_per_person=unit.records_per_person,
         guarantee=guarantee,
     )
+
+
+def parallel(events: Sequence[PrivacyEvent], unit: PrivacyUnit) -> PrivacyEvent:
+    """Return what releases of disjoint groups cost together: the largest epsilon.
+
+    A unit changes so many rows, each in one group, and each row costs its share of that group's
+    epsilon. Smoothing widens the range of the loss once for each group that changes.
+    docs/proofs/lemmas/groups.md.
+    """
+    epsilon = max(event.epsilon for event in events)
+    further = max(event.width - event.epsilon for event in events)
+    touched = min(unit.rows, len(events))
+    width = min(epsilon + touched * further, 2 * epsilon)
+    return replace(events[0], epsilon=epsilon, width=width)

@@ -68,6 +68,10 @@ class Lattice:
         """Return the lattice of points of both, one after the other."""
         return Lattice(self.origin + other.origin, self.step + other.step, self.last + other.last)
 
+    def repeated(self, times: int) -> Lattice:
+        """Return the lattice of so many points of this one, one after the other."""
+        return Lattice(self.origin * times, self.step * times, self.last * times)
+
     def refined(self, times: int) -> Lattice:
         """Return the lattice with each step cut into so many."""
         return Lattice(

@@ -142,6 +142,11 @@ class DensityPlan:
         return None if smoothed is None else smoothed.depth
 
     @property
+    def each(self) -> Fraction:
+        """What one row of the unit may cost; the rows of a person may lie in different groups."""
+        return self.epsilon / self.problem.unit.rows
+
+    @property
     def rate(self) -> Fraction:
         """Return epsilon / 2 for one record of a person."""
         return self.epsilon / (2 * self.problem.unit.rows)

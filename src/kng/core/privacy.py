@@ -60,6 +60,7 @@ class ReplaceOne:
 
     n: int
     name: ClassVar[str] = "replace-one"
+    changes: ClassVar[int] = 1  # how often one replaced row changes the sum of scores
 
     def __post_init__(self) -> None:
         whole(self.n, "n", 1)
@@ -85,6 +86,7 @@ class AddRemove:
     n_max: int = _UNSTATED
     name: ClassVar[str] = "add-remove"
     n: ClassVar[int | None] = None  # nothing public
+    changes: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         whole(self.n_max, "n_max", 1)
@@ -95,7 +97,33 @@ class AddRemove:
         return None if self.n_max == _UNSTATED else self.n_max
 
 
-Neighbours = ReplaceOne | AddRemove
+@dataclass(frozen=True, slots=True)
+class RemoveAndAdd:
+    """A replaced record is one removed and one added; the number of those that count is private.
+
+    A record of one group may be replaced by one of another, a person with two records by one with
+    five. So n and Delta are those of `AddRemove`, and the change is made twice for each row:
+
+        Delta' = 2 max || u ||_K,     the add-remove release at epsilon / 2
+
+    It is replace-one to receipts and ledgers. docs/proofs/lemmas/groups.md.
+    """
+
+    n_max: int = _UNSTATED
+    name: ClassVar[str] = ReplaceOne.name
+    n: ClassVar[int | None] = None
+    changes: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        whole(self.n_max, "n_max", 1)
+
+    @property
+    def stated(self) -> int | None:
+        """What is known of the number of records, if anything: the size of the whole table."""
+        return None if self.n_max == _UNSTATED else self.n_max
+
+
+Neighbours = ReplaceOne | AddRemove | RemoveAndAdd
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +141,15 @@ class PrivacyUnit:
     records_per_person: int = 1
     presence: Literal["always", "optional"] = "always"
     rows_per_record: int | None = None
-    # How many rows the whole unit adds or removes, at most.
+    # How many changes of one row the whole unit can make, at most.
     rows: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         read_records(self.records_per_person)
         if self.rows_per_record is not None and isinstance(self.neighbours, ReplaceOne):
             raise SpecError("rows_per_record needs neighbours='add-remove'.")
-        object.__setattr__(self, "rows", self.records_per_person * (self.rows_per_record or 1))
+        rows = self.records_per_person * (self.rows_per_record or 1)
+        object.__setattr__(self, "rows", rows * self.neighbours.changes)
 
     def group(self, sensitivity: Fraction) -> Fraction:
         """Return the sensitivity for the whole unit."""

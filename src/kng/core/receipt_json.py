@@ -11,6 +11,7 @@ import numpy as np
 
 from kng.core.bounds import Bounds
 from kng.core.errors import SpecError
+from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.law import Law
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from kng.core.release import Release
 
 _FORMAT = "kng-release-1"
+# What JSON has for the level of a group.
+_LEVELS = (str, int, float, bool)
 
 
 def written(release: Release, indent: int | None) -> str:
@@ -57,9 +60,28 @@ def written(release: Release, indent: int | None) -> str:
             "details": dict(release.details),
             "version": release.version,
             "law": None if release.law is None else release.law.to_mapping(),
+            **_by(release.groups),
         },
         indent=indent,
     )
+
+
+def _by(groups: Groups | None) -> dict[str, Any]:
+    """Write groups as {column: levels}; nothing where there are none."""
+    if groups is None:
+        return {}
+    return {"by": dict(zip(groups.columns, map(list, groups.levels), strict=True))}
+
+
+def _groups(raw: Any) -> Groups | None:
+    """Read groups back; every level must be a text, a number or a truth value."""
+    if raw is None:
+        return None
+    lists = list(raw.values())
+    known = all(type(level) in _LEVELS for levels in lists for level in levels)
+    if not lists or not known or not all(isinstance(v, list) and v for v in lists):
+        raise SpecError("this release holds something other than levels where groups belong.")
+    return Groups(tuple(raw), tuple(map(tuple, lists)))
 
 
 def fields(text: str) -> dict[str, Any]:
@@ -111,6 +133,7 @@ def fields(text: str) -> dict[str, Any]:
         ),
         # Receipts of version 0.1 have none.
         "law": None if raw.get("law") is None else Law.from_mapping(raw["law"]),
+        "groups": _groups(raw.get("by")),
     }
 
 

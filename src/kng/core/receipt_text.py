@@ -9,8 +9,10 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING
 
+from kng.core import receipt_groups
 from kng.core.exact import listed, show
 from kng.core.privacy import Guarantee
+from kng.core.receipt_names import stated
 
 if TYPE_CHECKING:
     from kng.core.release import Fact, Release
@@ -42,11 +44,12 @@ def rows(release: Release) -> list[tuple[str, str]]:
     change = "replaced by another" if release.neighbours == "replace-one" else "added or removed"
     method = _METHODS.get(release.mechanism, f"{release.mechanism} mechanism")
     return [
-        (release.statistic, _shown(release)),
+        (release.statistic, receipt_groups.summary(release) or _shown(release)),
         ("epsilon", f"{show(release.event.epsilon)}  ({unit} {change})"),
         ("guarantee", f"{release.guarantee.value}  ({_TIERS[release.guarantee]})"),
         ("method", f"{method} ({release.sampler} sampler)"),
         ("bounds", _bounds(release)),
+        *(() if release.groups is None else (("by", release.groups.described),)),
         *(_fact(release, *fact) for fact in release.details.items() if fact[0] != RECORD_BALL),
         *(("assumption", f"{a.meaning} ({a.value})") for a in release.assumptions),
         ("version", f"kng {release.version}"),
@@ -61,12 +64,9 @@ def _fact(release: Release, label: str, fact: Fact) -> tuple[str, str]:
 
 def labels(release: Release) -> Sequence[str] | None:
     """Return what the numbers of a value are called; None for one number, or without names."""
-    kinds = ("quantiles", "coefficients", "coordinates")
-    names = next((release.details[kind] for kind in kinds if release.details.get(kind)), None)
-    found: Sequence[str] | None = release.bounds.columns
-    if names:
-        # Quantiles are one text, and so were coefficients in receipts of the first versions.
-        found = names.split(", ") if isinstance(names, str) else names
+    if release.groups is not None:
+        return receipt_groups.labels(release)
+    found = stated(release)
     if release.scalar or found is None or len(found) != len(release.exact_value):
         return None
     return found
@@ -100,14 +100,15 @@ def plain(release: Release) -> str:
     """Return the facts as lines, for a terminal."""
     lines = rows(release)
     width = max(len(label) for label, _ in lines)
-    return "\n".join(f"{label:<{width}}  {text}" for label, text in lines)
+    facts = [f"{label:<{width}}  {text}" for label, text in lines]
+    return "\n".join([*receipt_groups.plain(release), *facts])
 
 
 def html(release: Release) -> str:
     """Return the facts as a table, for a notebook."""
     (label, text), *rest = rows(release)
     title = f"<b>{escape(text)}</b> <span style='opacity:.7'>private {escape(label)}</span>"
-    return _page(title, _table(rest))
+    return _page(title, f"{receipt_groups.html(release)}{_table(rest)}")
 
 
 def model_html(release: Release, model: str) -> str:

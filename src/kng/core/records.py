@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.privacy import Assumption
+from kng.core.promise import Promise
 
 State = TypeVar("State")
 
@@ -57,8 +58,8 @@ class Records(Protocol):
         ...
 
 
-class Source(Records, Protocol):
-    """Records behind a public encoding; ``memory`` is what their caller allows, in bytes."""
+class Opened(Protocol):
+    """What is public of an open table; ``memory`` is what its caller allows, in bytes."""
 
     memory: int
 
@@ -76,6 +77,11 @@ class Source(Records, Protocol):
         ...
 
     @property
+    def promise(self) -> Promise | None:
+        """What the table's holder has declared for every release from it."""
+        ...
+
+    @property
     def presence(self) -> Literal["always", "optional"]:
         """Whether a record may be absent, and then has the score 0."""
         ...
@@ -88,10 +94,22 @@ class Source(Records, Protocol):
         """Load what sums of so many records are worth; above the charge, from a public number."""
         ...
 
+    def close(self) -> None:
+        """Let go of the table; nothing is asked of it after that."""
+        ...
+
+
+class Source(Opened, Records, Protocol):
+    """Records behind a public encoding."""
+
     def sums(self) -> tuple[int, tuple[int, ...]]:
         """Return the number of records and the exact sum of each column."""
         ...
 
-    def close(self) -> None:
-        """Let go of the table; nothing is asked of it after that."""
+
+class GroupedSource(Opened, Protocol):
+    """Records in declared groups, read together; a record is in one of them or in none."""
+
+    def group(self, at: int) -> Source:
+        """Return the records of one group."""
         ...

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kng.core import receipt_json, receipt_text
+from kng.core import receipt_groups, receipt_json, receipt_text
 from kng.core.bounds import Bounds
 from kng.core.errors import MissingExtra, SpecError, SpecTypeError, UnknownName
+from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.law import Law
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
@@ -41,6 +42,8 @@ class Release:
         ``exact``, ``ideal``, ``approximate`` or ``simulation``.
     law : Law or None
         How theta was weighed, in public numbers; None in receipts of version 0.1.
+    groups : Groups or None
+        The declared groups, if there are any; ``value`` then has a row for each.
     """
 
     statistic: str
@@ -55,6 +58,7 @@ class Release:
     version: str
     units: AffineMap | None = None
     law: Law | None = None
+    groups: Groups | None = None
 
     @property
     def exact_value(self) -> tuple[Fraction, ...]:
@@ -66,6 +70,8 @@ class Release:
     def value(self) -> float | NDArray[np.float64]:
         """The answer in the caller's units."""
         numbers = [float(number) for number in self.exact_value]
+        if self.groups is not None and len(numbers) > len(self.groups):
+            return np.array(numbers).reshape(len(self.groups), -1)
         return numbers[0] if self.scalar else np.array(numbers)
 
     @property
@@ -79,7 +85,7 @@ class Release:
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """What the numbers of the value are called: coefficients, quantiles or columns."""
+        """What the numbers of the value are called: coefficients, quantiles, columns or groups."""
         labels = receipt_text.labels(self)
         return None if labels is None else tuple(labels)
 
@@ -92,7 +98,10 @@ class Release:
         return dict(zip(names, numbers, strict=True))
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame with a row for each number of the value."""
+        """Return a pandas data frame with a row for each number of the value, or for each group.
+
+        A row of a group has the levels of the columns that it is one of, and its numbers.
+        """
         try:
             # By name: core may not know pandas, and what is shown here has left it.
             pandas = import_module("pandas")
@@ -100,6 +109,8 @@ class Release:
             raise MissingExtra(
                 "to_frame needs pandas. Install it, as in pip install pandas, or use to_dict()."
             ) from None
+        if self.groups is not None:
+            return pandas.DataFrame(receipt_groups.columns(self))
         found = self.to_dict()
         return pandas.DataFrame({"name": list(found), "value": list(found.values())})
 
@@ -206,7 +217,9 @@ class Release:
         single = len(self.exact_value) == 1 if fits else False
         # Coefficients live on a standardised lattice: without the map they would be misread.
         mapped = "coefficients" not in self.details or self.units is not None
-        if not (fits and inside and mapped and (single or not self.scalar)):
+        # Every group has as many numbers.
+        whole = self.groups is None or not (self.scalar or len(self.integers) % len(self.groups))
+        if not (fits and inside and mapped and whole and (single or not self.scalar)):
             raise SpecError("this release does not fit together; it was changed or cut.")
 
     def _leaves_over(self, names: Fact) -> bool:

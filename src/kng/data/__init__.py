@@ -1,10 +1,12 @@
 """Where records live, and the one door through which they enter."""
 
 from kng.data.engine import Column, Engine, Kind
+from kng.data.grouped import GroupedTable
 from kng.data.labels import Labels
 from kng.data.memory import covariates_of
 from kng.data.opening import (
     open_columns,
+    open_groups,
     open_labelled,
     open_labelled_columns,
     open_regression,
@@ -20,6 +22,7 @@ __all__ = [
     "ALL",
     "Column",
     "Engine",
+    "GroupedTable",
     "Kind",
     "Labels",
     "Present",
@@ -27,6 +30,7 @@ __all__ = [
     "TableSource",
     "covariates_of",
     "open_columns",
+    "open_groups",
     "open_labelled",
     "open_labelled_columns",
     "open_regression",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kng.core.errors import SchemaError
 from kng.data.engine import Engine, Kind, state_schema
-from kng.data.kinds import Boolean, Category, Date, Number, kind_of_facts
+from kng.data.kinds import Boolean, Category, Date, Number
 from kng.data.recipe import Plain, Recipe
 from kng.data.stated_columns import StatedColumn, StatedColumns
 
@@ -34,8 +34,7 @@ def stated_column(engine: Engine, position: int, dated: bool) -> StatedColumn:
     ``dated``: its bounds are dates, which declares that it holds dates.
     """
     column = engine.columns()[position]
-    facts = engine.stated.get(column.name or "")
-    declared = None if facts is None else kind_of_facts(column.name or "", facts)
+    declared = engine.stated.get(column.name or "")
     if declared is None and dated:
         declared = Date()
     elif declared is None:

@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from kng.core.errors import SchemaError
 from kng.core.events import watched
 from kng.core.privacy import Assumption
+from kng.core.promise import Promise
 from kng.core.records import USUAL_MEMORY
-from kng.data.declared.promise import Promise
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kng.data.declared.column import DeclaredColumn
     from kng.data.kinds import Declared
 
 Floats = NDArray[np.float64]
@@ -124,7 +123,7 @@ class Engine(Protocol):
     # Of a query that can drop or multiply rows: how many one record adds or removes, at most.
     rows_per_record: int | None = None
     # What the caller declares of columns, by their names.
-    stated: Mapping[str, DeclaredColumn | Declared] = MappingProxyType({})
+    stated: Mapping[str, Declared] = MappingProxyType({})
 
     def columns(self) -> tuple[Column, ...]:
         """Return what is public of its columns; reads no record."""

@@ -42,10 +42,13 @@ class Ingest:
 
     One column goes through NumPy, which needs no compiler; a table goes through compiled loops that
     apply the same operations and give the same integers. A record that lacks a cell without which
-    it is absent is left out.
+    it is absent is left out; ``present`` says after each call which are there, None for all.
     """
 
-    __slots__ = ("_buffer", "_default", "_drops", "_inverse", "_last", "_loops", "_low", "_step")
+    __slots__ = (
+        *("_buffer", "_default", "_drops", "_inverse", "_last", "_loops", "_low", "_step"),
+        "present",
+    )
 
     def __init__(self, encoding: Encoding) -> None:
         missing = [_ABSENT if value is None else value for value in encoding.missing]
@@ -57,6 +60,7 @@ class Ingest:
         self._inverse = inverses(self._step)
         self._loops = self._each() if len(encoding) > 1 else []
         self._buffer = np.empty(0)
+        self.present: NDArray[np.bool_] | None = None
 
     def __call__(self, *blocks: Floats) -> Integers:
         """Return the integers of blocks of columns side by side, valid until the next call."""
@@ -81,9 +85,11 @@ class Ingest:
 
     def _present(self, columns: Floats) -> Floats:
         """Leave out records that are absent; columns are in the cache, so looking costs little."""
+        self.present = None
         if not self._drops or columns.min(initial=0.0) > _ABSENT:
             return columns
-        return columns[:, columns.min(axis=0) > _ABSENT]
+        self.present = columns.min(axis=0) > _ABSENT
+        return columns[:, self.present]
 
     def _each(self) -> list[tuple[Any, ...]]:
         """Return the loop for each column and its four numbers."""

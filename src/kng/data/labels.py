@@ -17,6 +17,9 @@ from kng.data.engine import Floats
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# For more classes than this a table is quicker than comparing with each; up to this length.
+_FEW, _SPAN = 4, 2**16
+
 
 @dataclass(frozen=True, slots=True)
 class Labels:
@@ -31,10 +34,35 @@ class Labels:
 
     def codes_of_numbers(self, cells: Floats) -> Floats:
         """Return the position of each label; that of what is no class is their number."""
-        found = np.full(len(cells), float(len(self.classes)))
+        none = float(len(self.classes))
+        if len(self.classes) > _FEW and (table := self._table()) is not None:
+            low, codes = table
+            # What lies outside, is missing or is no whole number is looked up in the last place.
+            with np.errstate(invalid="ignore"):
+                at = cells.astype(np.int64)
+            known = at == cells
+            at -= low
+            known &= at.view(np.uint64) < len(codes) - 1
+            at[~known] = len(codes) - 1
+            return codes[at]
+        found = np.full(len(cells), none)
         for code, label in enumerate(self.classes):
             found[cells == label] = code
         return found
+
+    def _table(self) -> tuple[int, Floats] | None:
+        """Return the least class and the codes of all whole numbers from there on.
+
+        None where a class is no whole number, or they lie too far apart.
+        """
+        numbers = [float(label) for label in self.classes]
+        low, high = min(numbers), max(numbers)
+        if high - low > _SPAN or abs(low) > _SPAN or any(v != int(v) for v in numbers):
+            return None
+        codes = np.full(int(high - low) + 2, float(len(numbers)))
+        for code, number in enumerate(numbers):
+            codes[int(number - low)] = code
+        return int(low), codes
 
     def codes_of_text(self, cells: pa.BinaryArray) -> Floats:
         """Return the same for text, as bytes without spaces around it."""

@@ -7,8 +7,11 @@ from typing import Any
 
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError
+from kng.core.groups import Groups
+from kng.data.coding import Coded, Coding
 from kng.data.column_kinds import stated_recipe
 from kng.data.engine import Column, Engine, Kind, state_schema
+from kng.data.grouped import GroupedTable
 from kng.data.labels import Labels
 from kng.data.memory import MemoryEngine, column_part, frame_names, is_named, layout
 from kng.data.positions import positions_of
@@ -60,6 +63,28 @@ def _number_recipe(engine: Engine, positions: Sequence[int], dates: Sequence[int
         column.require_number(engine.called)
     state_schema(engine, [column.kind for column in columns])
     return Plain(tuple(positions))
+
+
+def open_groups(
+    data: Any, encoding: Encoding, groups: Groups, present: Present = ALL
+) -> GroupedTable:
+    """Return a source over the columns that the encoding names, in declared groups."""
+    engine = open_table(data)
+    if engine is None:
+        raise SchemaError(
+            "by names columns, but the data have no column names. Give a data frame, a file or a "
+            "table."
+        )
+    names = encoding.bounds.columns
+    if names is None:
+        raise SchemaError(
+            "With by= the bounds must name their columns, as in bounds={'wage': (0, 100)}."
+        )
+    plain = Plain(positions_of(engine, names, len(encoding)))
+    told = positions_of(engine, groups.columns, len(groups.columns), numbers=0)
+    coding = Coding.of(groups, engine.columns(), told)
+    recipe = _filtered(engine, Coded(plain, coding), present)
+    return GroupedTable(engine, recipe, encoding, coding.size)
 
 
 def open_columns(
@@ -129,9 +154,14 @@ def open_response(
 
 def counting(engine: Engine, recipe: Recipe, encoding: Encoding, present: Present) -> TableSource:
     """Return a source over the records that count."""
-    if present.where is not None:
-        recipe = Filtered(recipe, Filter.of(present.where, engine.columns(), engine.called))
-    return TableSource(engine, recipe, encoding)
+    return TableSource(engine, _filtered(engine, recipe, present), encoding)
+
+
+def _filtered(engine: Engine, recipe: Recipe, present: Present) -> Recipe:
+    """Return the recipe for the records that count."""
+    if present.where is None:
+        return recipe
+    return Filtered(recipe, Filter.of(present.where, engine.columns(), engine.called))
 
 
 def _refuse_dates(column: Column, called: str) -> None:

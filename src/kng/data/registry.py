@@ -66,8 +66,8 @@ def open_table(data: Any) -> Engine | None:
 def _by(module: str, table: Table) -> Engine:
     engine: Engine = import_module(module).open_table(table)
     engine.memory = table.resources.memory
-    engine.stated = table.columns or {}
     engine.promise = table.promise
+    engine.stated = table.columns or {}
     return engine
 
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from kng.core.encoding import Encoding
 from kng.core.parts import Point
 from kng.core.privacy import Assumption
+from kng.core.promise import Promise
 from kng.core.records import USUAL_MEMORY, Kernel, Rows, Selection, State
 from kng.core.row_order import in_order
-from kng.data.declared.promise import Promise
 from kng.data.engine import Engine, WholeColumns
 from kng.data.ingest import prepare
 from kng.data.kept import Kept
@@ -34,7 +34,7 @@ class TableSource:
 
     def __init__(self, engine: Engine, recipe: Recipe, encoding: Encoding) -> None:
         self.memory: int = getattr(engine, "memory", USUAL_MEMORY)  # a caller's may state none
-        encoding = _known(encoding, recipe.optional(engine.columns()))
+        encoding = known(encoding, recipe.optional(engine.columns()))
         self._engine, self._recipe, self._encoding = engine, recipe, encoding
         self._column_sum: ColumnSum | None = None
         self._kept = Kept(encoding, engine.room)
@@ -54,8 +54,7 @@ class TableSource:
     @property
     def promise(self) -> Promise | None:
         """What the table's holder has declared for every release from it."""
-        # A caller's engine may declare nothing.
-        return getattr(self._engine, "promise", None)
+        return promise_of(self._engine)
 
     @property
     def presence(self) -> Literal["always", "optional"]:
@@ -108,9 +107,14 @@ class TableSource:
         return engine.whole(recipe.positions[0]) if isinstance(engine, WholeColumns) else None
 
 
-def _known(encoding: Encoding, optional: Sequence[bool]) -> Encoding:
+def known(encoding: Encoding, optional: Sequence[bool]) -> Encoding:
     """Return the encoding without absence for columns in which no cell can be missing."""
     for column, can_be_missing in enumerate(optional):
         if not can_be_missing:
             encoding = encoding.always(column)
     return encoding
+
+
+def promise_of(engine: Engine) -> Promise | None:
+    """Return what is declared for every release from a table; an engine of others declares none."""
+    return getattr(engine, "promise", None)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kng.core.errors import SpecError, UnknownName
-from kng.data.declared.column import DeclaredColumn
-from kng.data.declared.promise import Promise
+from kng.core.promise import Promise
 from kng.data.declared.toml_file import FILE, declared_table
 from kng.data.resources import Resources, resources_of
+
+if TYPE_CHECKING:
+    from kng.data.kinds import Declared
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -42,11 +44,11 @@ class Table:
         Memory for reading, such as "2GB"; 1 GB unless given.
     threads : int, optional
         Threads for reading; all cores unless given.
-    columns : {name: declaration of `kng.columns`, or {"kind": ..., "bounds": ..., ...}}, optional
-        Public facts about columns, stated once: kind ("number", "boolean", "date" or "category"),
-        bounds, step, levels, reference and other. Functions and estimators take what they are not
-        given from here. ``table["spending"]`` is the table with one of them, ``table[["a", "b"]]``
-        with some.
+    columns : {name: declaration of `kng.columns`, or its facts as a mapping}, optional
+        What columns hold, stated once: ``kng.columns.Number(bounds=(0, 500))``, or as in kng.toml
+        ``{"kind": "number", "bounds": (0, 500)}`` with kind, bounds, step, levels, reference and
+        other. Functions and estimators take from here what they are not given.
+        A release is about ``table["spending"]``, ``table[["a", "b"]]``, or all of them.
     relation : {"replace-one", "add-remove"}, optional
         The neighbours of every release from the table; asking for others is refused.
     ledger : Ledger or path, optional
@@ -66,9 +68,10 @@ class Table:
     ending: str | None = None
     memory_limit: int | str | None = None
     threads: int | None = None
-    columns: Mapping[str, DeclaredColumn] | None = None
+    columns: Mapping[str, Declared] | None = None
     relation: str | None = None
     ledger: Any = None
+    chosen: tuple[str, ...] | None = None
 
     def __init__(self, source: Any = None, **stated: Any) -> None:
         unknown = [name for name in stated if name not in _FACTS]
@@ -103,21 +106,26 @@ class Table:
         return cls.__new__(cls)._state(declared_table(name, path))
 
     def __getitem__(self, names: str | list[str]) -> Self:
-        """Return the table with one of its declared columns, or with some of them in this order."""
+        """Choose what a release is about: one of the declared columns, or some in this order."""
         if self.columns is None:
             raise SpecError(
                 "This table declares no columns to choose from. Declare them, as in "
                 "kng.Table(source, columns={'age': {'bounds': (0, 120)}}), or give bounds by name."
             )
-        chosen = names if isinstance(names, list) else [names]
+        chosen = list(names) if isinstance(names, list | tuple) else [names]
         unknown = [name for name in chosen if name not in self.columns]
         if unknown or not chosen:
             which = f"no column {unknown[0]!r}" if unknown else "columns, and none is chosen"
             raise UnknownName(
                 f"The table declares {which}; it has {', '.join(map(repr, self.columns))}."
             )
-        columns = {name: self.columns[name] for name in chosen}
-        return type(self).__new__(type(self))._state({**vars(self), "columns": columns})
+        return type(self).__new__(type(self))._state({**vars(self), "chosen": tuple(chosen)})
+
+    @property
+    def asked(self) -> dict[str, Declared]:
+        """The declared columns that a release is about: those that are chosen, or all."""
+        columns = self.columns or {}
+        return {name: columns[name] for name in (columns if self.chosen is None else self.chosen)}
 
     @property
     def promise(self) -> Promise | None:
@@ -134,7 +142,8 @@ class Table:
         scheme, mark, _ = str(source).partition("://") if isinstance(source, str) else ("", "", "")
         shown = [f"{scheme}://..." if mark else repr(source)]
         shown += [f"{name}={value!r}" for name, value in stated.items() if value is not None]
-        return f"Table({', '.join(shown)})"
+        chosen = "" if self.chosen is None else repr(list(self.chosen))
+        return f"Table({', '.join(shown)}){chosen}"
 
     @property
     def resources(self) -> Resources:
@@ -152,15 +161,13 @@ class Table:
         """Refuse declarations where nothing could hold a release to them."""
         for name in _DECLARED:
             if getattr(self, name) is not None:
-                raise SpecError(
-                    f"{name} cannot be declared of {kind}. Give a data frame or a file."
-                )
+                raise SpecError(f"{name} means nothing for {kind}. Give a data frame or a file.")
 
 
 # What is declared for every release, of whatever kind the source is.
 _DECLARED = ("columns", "relation", "ledger")
 # What can be stated beside the source.
-_FACTS = tuple(field.name for field in fields(Table) if field.name != "source")
+_FACTS = tuple(field.name for field in fields(Table) if field.name not in ("source", "chosen"))
 
 
 def table_of(data: Any) -> Table:

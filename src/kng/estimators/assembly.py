@@ -23,7 +23,7 @@ from kng.estimators.planned import planned
 from kng.estimators.posed import Asked, Posed, posed
 from kng.estimators.public_facts import Columns, Kind, declared_width, resolved
 from kng.estimators.public_plan import Planned
-from kng.estimators.request import Request, declared, details, domain_part, request_of
+from kng.estimators.request import Request, details, domain_part, request_of, table_states
 from kng.losses.linear import Linear
 from kng.losses.own import TracedLoss
 from kng.samplers.registry import Plan
@@ -100,7 +100,7 @@ class Assembled:
         error = self._predicted(plan, setting, number)
         return Planned(plan, setting.factor, error)
 
-    @declared("bounds")
+    @table_states("bounds")
     def release(
         self,
         data: Any,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kng.core.dates import shown_day
 from kng.core.errors import SpecError
 from kng.data import Table
-from kng.data.declared.column import DeclaredColumn
+from kng.data.kinds import Category, Date, Declared
 
 
 def filled(table: Table, facts: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -22,13 +23,17 @@ def filled(table: Table, facts: tuple[str, ...], given: Mapping[str, Any]) -> di
         The options that the caller has stated.
     """
     options = {**given, **promised(table, given)}
-    if table.columns is None or "bounds" not in facts:
+    if table.columns is None:
         return options
-    bounds = options.get("bounds")
+    if isinstance(options.get("by"), str | list):
+        options["by"] = _groups(table.columns, options["by"])
+    if "bounds" not in facts:
+        return options
+    bounds, asked = options.get("bounds"), table.asked
     if bounds is None:
-        bounds = {name: bounds_of_column(name, table.columns[name]) for name in table.columns}
-    elif not isinstance(bounds, Mapping) and len(table.columns) == 1 and not _is_part(bounds):
-        bounds = {next(iter(table.columns)): bounds}
+        bounds = {name: bounds_of_column(name, column) for name, column in asked.items()}
+    elif not isinstance(bounds, Mapping) and len(asked) == 1 and not _is_part(bounds):
+        bounds = {next(iter(asked)): bounds}
     options["bounds"] = bounds
     if "granularity" in facts and options.get("granularity") is None:
         options["granularity"] = _steps(table.columns, bounds)
@@ -48,15 +53,19 @@ def promised(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in stated.items() if value is not None}
 
 
-def bounds_of_column(name: str, column: DeclaredColumn) -> tuple[Any, Any]:
+def bounds_of_column(name: str, column: Declared) -> tuple[Any, Any]:
     """Return the declared bounds of a column."""
-    if column.bounds is None:
-        what = "" if column.kind == "number" else f" as a {column.kind}"
+    bounds = None if column.kind == "category" else column.bounds
+    if bounds is None:
+        what = "as a category" if column.kind == "category" else "without bounds"
         raise SpecError(
-            f"column {name!r} is declared{what} without bounds. Choose other columns, as in "
-            "table['age'] or table[['age', 'pay']], or declare its bounds."
+            f"column {name!r} is declared {what}. Choose other columns, as in table['age'] or "
+            "table[['age', 'pay']], or state bounds."
         )
-    return column.bounds
+    if isinstance(column, Date) and column.unit == "days":
+        low, high = (shown_day(int(end)) for end in bounds)  # so that a receipt knows them as days
+        return low, high
+    return bounds
 
 
 def fitted_with(table: Table, model: Any, target: Any, features: Any) -> dict[str, Any]:
@@ -68,16 +77,32 @@ def fitted_with(table: Table, model: Any, target: Any, features: Any) -> dict[st
         return stated
     if model.bounds_X is None:
         if features is None:
-            chosen = [name for name, c in columns.items() if name != target and c.bounds]
+            chosen = [n for n, c in columns.items() if n != target and c.kind == "number"]
         else:
-            chosen = [name for name in features if name in columns and columns[name].bounds]
-        if chosen:
-            stated["bounds_X"] = {name: columns[name].bounds for name in chosen}
-    if target in columns and _open(model, "bounds_y") and columns[target].bounds is not None:
-        stated["bounds_y"] = columns[target].bounds
-    if target in columns and _open(model, "classes") and columns[target].levels is not None:
-        stated["classes"] = columns[target].levels
+            chosen = [name for name in features if name in columns]
+        known = {name: columns[name].bounds for name in chosen if columns[name].bounds}
+        stated |= {"bounds_X": known} if known else {}
+    if target in columns:
+        answer = columns[target]
+        if _open(model, "bounds_y") and answer.bounds is not None:
+            stated["bounds_y"] = answer.bounds
+        if _open(model, "classes") and isinstance(answer, Category):
+            stated["classes"] = answer.levels
     return stated
+
+
+def _groups(columns: Mapping[str, Declared], by: str | list[str]) -> dict[str, tuple[Any, ...]]:
+    """Return the declared levels of columns that groups are named by."""
+    found = {}
+    for name in [by] if isinstance(by, str) else by:
+        column = columns.get(name)
+        if not isinstance(column, Category):
+            raise SpecError(
+                f"by names {name!r}, which is not declared as a category. State its groups, as in "
+                f"by={{{name!r}: ['F', 'M']}}, or declare its levels."
+            )
+        found[name] = column.levels
+    return found
 
 
 def _open(model: Any, name: str) -> bool:
@@ -85,7 +110,7 @@ def _open(model: Any, name: str) -> bool:
     return name in model.get_params(deep=False) and getattr(model, name) is None
 
 
-def _steps(columns: Mapping[str, DeclaredColumn], bounds: Any) -> dict[str, Any] | None:
+def _steps(columns: Mapping[str, Declared], bounds: Any) -> dict[str, Any] | None:
     """Return the declared steps of the columns that have bounds, if all of them have one."""
     if not isinstance(bounds, Mapping):
         return None

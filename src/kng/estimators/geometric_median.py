@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -9,21 +10,22 @@ from kng.core.bounds import Bounds, bounds_of
 from kng.core.encoding import each_column
 from kng.core.errors import SpecError
 from kng.core.exact import listed, positive, show
-from kng.core.parts import Domain
+from kng.core.parts import Domain, Point
 from kng.core.problem import Problem
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
-from kng.data import Present, open_source, open_table
+from kng.data import Present, open_table
 from kng.domains import Box
 from kng.estimators.based import between, refuse_coefficients, said
+from kng.estimators.declared_groups import groups_of, open_present
 from kng.estimators.planned import planned
 from kng.estimators.request import (
-    declared,
     details,
     named_norm,
     one_of,
     request_of,
     stated,
+    table_states,
     way_of,
 )
 from kng.losses.distance import Distance
@@ -31,7 +33,7 @@ from kng.mechanisms import KNG, Exponential
 from kng.norms import L1, L2, LInf
 
 
-@declared("bounds")
+@table_states("bounds")
 def geometric_median(
     data: Any,
     *,
@@ -41,6 +43,7 @@ def geometric_median(
     granularity: Any = None,
     missing: Any = "drop",
     where: Any = None,
+    by: Any = None,
     mechanism: Any = "auto",
     norm: Any = "auto",
     domain: Any = None,
@@ -81,6 +84,10 @@ def geometric_median(
         A condition on columns of a table, such as "age >= 40 and sex = 'F'". Records for which it
         does not hold are absent: they have no part in the answer, and how many there are stays
         private. docs/conditions.md.
+    by : {column: levels}, optional
+        Declared groups, such as {"sex": ["F", "M"]}: one answer for each, together for epsilon.
+        Several columns give all combinations. A record with another level is in no group, and how
+        many are in each stays private. docs/groups.md.
     mechanism : {"auto", "kng", "exponential"} or a mechanism
         "auto" is KNG. The exponential mechanism's noise follows the bounds.
     norm : {"auto", "l1", "l2", "linf"} or a norm of `kng.norms`
@@ -133,9 +140,9 @@ def geometric_median(
     units = _scale(scale, box)
     distance = Distance(tuple(units))
     records = distance.encode(box, granularity, missing)
-    present = Present(where)
-    source = open_source(data, records, present)
-    unit = ask.unit(source)
+    present, groups = Present(where), groups_of(by)
+    source = open_present(data, records, present, groups)
+    unit = ask.unit(source, groups)
     loss, lattice = distance.over(records), records.lattice
     place: Domain = Box.of(lattice) if way.base is None else between(lattice, way.base)
     if way.domain is not None:
@@ -154,9 +161,11 @@ def geometric_median(
     }
     if base is not None:
         facts |= said(base)
-    answer = Answer(
-        "geometric median", lattice, False, box, facts, lambda drawn: plan.place(drawn[0])
-    )
+
+    def finish(drawn: Sequence[Point]) -> Point:
+        return plan.place(drawn[0])
+
+    answer = Answer("geometric median", lattice, False, box, facts, finish, groups=groups)
     return release([Stage([plan], source)], answer, ask.ledger, ask.bits)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -16,19 +17,20 @@ from kng.core.problem import Problem
 from kng.core.receipt_text import RECORD_BALL
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
-from kng.data import Present, open_source
+from kng.data import Present
 from kng.domains import Box, Whole
 from kng.estimators.based import between, refuse_coefficients, said
+from kng.estimators.declared_groups import groups_of, open_present
 from kng.estimators.planned import planned
 from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
 from kng.estimators.request import (
     Way,
-    declared,
     details,
     named_norm,
     one_of,
     request_of,
     stated,
+    table_states,
     way_of,
 )
 from kng.losses.location import Location
@@ -42,9 +44,11 @@ from kng.samplers.registry import Plan
 _MEAN = Location(Squared())
 # Columns up to which noise is drawn from the hull of what one record does, where some are absent.
 _HULLS = 4
+# Ranges of records in between have facets that float64 can hold.
+_ORDINARY = Fraction(1, 10**60), 10**60
 
 
-@declared("bounds")
+@table_states("bounds")
 def mean(
     data: Any,
     *,
@@ -53,6 +57,7 @@ def mean(
     granularity: Any = None,
     missing: Any = "drop",
     where: Any = None,
+    by: Any = None,
     mechanism: Any = "auto",
     norm: Any = "auto",
     domain: Any = None,
@@ -87,6 +92,10 @@ def mean(
         A condition on columns of a table, such as "age >= 40 and sex = 'F'". Records for which it
         does not hold are absent: they have no part in the answer, and how many there are stays
         private. docs/conditions.md.
+    by : {column: levels}, optional
+        Declared groups, such as {"sex": ["F", "M"]}: one answer for each, together for epsilon.
+        Several columns give all combinations. A record with another level is in no group, and how
+        many are in each stays private. docs/groups.md.
     mechanism : {"auto", "k-norm", "kng", "exponential"} or a mechanism
         "auto" is K-norm noise on the sum, which keeps the whole epsilon. "kng" and "exponential"
         weigh the lattice between the bounds, in up to five columns.
@@ -116,7 +125,8 @@ def mean(
     Returns
     -------
     Release
-        ``value`` is a float for one column, an array for several.
+        ``value`` is a float for one column, an array for several; with ``by`` it has a row for each
+        group.
 
     Examples
     --------
@@ -144,9 +154,9 @@ def mean(
     names = ("auto", "k-norm", "kng", "exponential")
     way = way_of(mechanism, names, norm=norm, domain=domain, sampler=sampler, base=base)
     one_of("sampler", way.sampler, ("auto", "noise", "order", "branch-and-bound", "hit-and-run"))
-    present = Present(where)
-    source = open_source(data, records, present)
-    unit = ask.unit(source)
+    present, groups = Present(where), groups_of(by)
+    source = open_present(data, records, present, groups)
+    unit = ask.unit(source, groups)
     if way.name in ("kng", "exponential"):
         weigh = KNG() if way.name == "kng" else Exponential()
         problem = _on_the_lattice(way, loss, unit)
@@ -164,7 +174,8 @@ def mean(
     answers, facts = problem.answers, {**_ball(held), **details(records, unit), **stated(present)}
     if base is not None:
         facts = {**said(base), **facts}
-    answer = Answer("mean", answers, len(records) == 1, box, facts, finish)
+    single = len(records) == 1 and groups is None
+    answer = Answer("mean", answers, single, box, facts, finish, groups=groups)
     return release([Stage([plan], source)], answer, ask.ledger, ask.bits)
 
 
@@ -218,7 +229,9 @@ def _closest(loss: Location, unit: PrivacyUnit) -> Norm:
     a range and 1: the hull of both is smaller than the box around it.
     """
     absent = isinstance(unit.neighbours, ReplaceOne) and unit.presence == "optional"
-    if not absent or loss.dim > _HULLS:
+    sizes = [step * last for step, last in zip(loss.encoding.step, loss.encoding.last, strict=True)]
+    ordinary = _ORDINARY[0] < min(sizes) and max(sizes) < _ORDINARY[1]
+    if not absent or loss.dim > _HULLS or not ordinary:
         return _optimal(loss, unit)
     assert loss.sums is not None
     return Hull().at(changes(loss.sums.body(unit), unit))

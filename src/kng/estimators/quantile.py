@@ -14,6 +14,7 @@ from kng.core.bounds import bounds_of
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, show
+from kng.core.groups import Groups
 from kng.core.lattice import Lattice
 from kng.core.parts import Domain, Point, Points, filled
 from kng.core.plan import DensityPlan
@@ -21,16 +22,17 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, certified, release
-from kng.data import Present, open_source
+from kng.data import Present
 from kng.domains import Box, Ordered
 from kng.estimators.based import between, refuse_coefficients, said
+from kng.estimators.declared_groups import groups_of, open_present
 from kng.estimators.request import (
     Request,
-    declared,
     details,
     one_of,
     request_of,
     stated,
+    table_states,
     way_of,
 )
 from kng.losses.location import Location
@@ -49,7 +51,7 @@ _SAMPLERS = ("auto", "together", "order", "branch-and-bound", "hit-and-run")
 _SIMPLE = (int, float, str, Fraction, type(None))
 
 
-@declared("bounds", "granularity")
+@table_states("bounds", "granularity")
 def quantile(
     data: Any,
     q: Any,
@@ -59,6 +61,7 @@ def quantile(
     granularity: Any = None,
     missing: Any = "drop",
     where: Any = None,
+    by: Any = None,
     mechanism: Any = "auto",
     domain: Any = None,
     base: Any = None,
@@ -95,6 +98,10 @@ def quantile(
         A condition on columns of a table, such as "age >= 40 and sex = 'F'". Records for which it
         does not hold are absent: they have no part in the answer, and how many there are stays
         private. docs/conditions.md.
+    by : {column: levels}, optional
+        Declared groups, such as {"sex": ["F", "M"]}: one answer for each, together for epsilon.
+        Several columns give all combinations. A record with another level is in no group, and how
+        many are in each stays private. docs/groups.md.
     mechanism : {"auto", "kng", "exponential"} or a mechanism
         "auto" is KNG.
     domain : domain of `kng.domains`, optional
@@ -122,7 +129,8 @@ def quantile(
     Returns
     -------
     Release
-        ``value`` is a float for one q, an array for a list.
+        ``value`` is a float for one q, an array for a list; with ``by`` it has a row for each
+        group.
 
     Examples
     --------
@@ -141,10 +149,10 @@ def quantile(
         random_state=random_state,
     )
     parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler, base))
-    return _release("quantile", (data, Present(where)), q, parts, ask)
+    return _release("quantile", (data, Present(where), groups_of(by)), q, parts, ask)
 
 
-@declared("bounds", "granularity")
+@table_states("bounds", "granularity")
 def median(
     data: Any,
     *,
@@ -153,6 +161,7 @@ def median(
     granularity: Any = None,
     missing: Any = "drop",
     where: Any = None,
+    by: Any = None,
     mechanism: Any = "auto",
     domain: Any = None,
     base: Any = None,
@@ -173,15 +182,15 @@ def median(
         Public range of a record. Records outside are clipped.
     epsilon : number
         Privacy budget to spend.
-    granularity, missing, where, mechanism, domain, base, sampler, neighbours, n_max
+    granularity, missing, where, by, mechanism, domain, base, sampler, neighbours
         As for `quantile`.
-    records_per_person, ledger, random_state
+    n_max, records_per_person, ledger, random_state
         As for `quantile`.
 
     Returns
     -------
     Release
-        ``value`` is a float.
+        ``value`` is a float; with ``by`` an array with a number for each group.
 
     Examples
     --------
@@ -199,7 +208,7 @@ def median(
         random_state=random_state,
     )
     parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler, base))
-    return _release("median", (data, Present(where)), Fraction(1, 2), parts, ask)
+    return _release("median", (data, Present(where), groups_of(by)), Fraction(1, 2), parts, ask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,12 +261,14 @@ def _read_parts(
     return _Parts(records, weigh, weighed, way.sampler, tuple(said(base).items()))
 
 
-def _release(name: str, held: tuple[Any, Present], q: Any, parts: _Parts, ask: Request) -> Release:
-    """Release quantiles of data, of the records that count."""
+def _release(
+    name: str, held: tuple[Any, Present, Groups | None], q: Any, parts: _Parts, ask: Request
+) -> Release:
+    """Release quantiles of data, of the records that count, in groups if there are any."""
     taus, records = _taus(q), parts.records
-    data, present = held
-    source = open_source(data, records, present)
-    unit = ask.unit(source)
+    data, present, groups = held
+    source = open_present(data, records, present, groups)
+    unit = ask.unit(source, groups)
     asked = parts, tuple(taus), unit, ask.epsilon
     plans = _plans(*asked) if parts.hashed else _plans.__wrapped__(*asked)
     facts = {**dict(parts.said), **details(records, unit), **stated(present)}
@@ -277,7 +288,8 @@ def _release(name: str, held: tuple[Any, Present], q: Any, parts: _Parts, ask: R
 
     lines = [plan.problem.answers for plan in plans]
     answers = reduce(Lattice.beside, lines)
-    answer = Answer(name, answers, not _several(q), records.bounds, facts, in_order)
+    single = not _several(q) and groups is None
+    answer = Answer(name, answers, single, records.bounds, facts, in_order, groups=groups)
     return release([Stage(plans, source)], answer, ask.ledger, ask.bits)
 
 

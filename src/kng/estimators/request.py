@@ -14,10 +14,11 @@ from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SchemaError, SpecError, SpecTypeError
 from kng.core.events import Counting, tell
 from kng.core.exact import listed, positive, show, whole
+from kng.core.groups import Groups
 from kng.core.kinds import members, require
 from kng.core.parts import Base, Domain, Ledger, Norm, described
-from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
-from kng.core.records import USUAL_MEMORY, Source
+from kng.core.privacy import AddRemove, PrivacyUnit, RemoveAndAdd, ReplaceOne
+from kng.core.records import USUAL_MEMORY, Opened, Source
 from kng.data import Present, Table
 from kng.estimators.based import base_part
 from kng.ledger import Ledger as StoredLedger
@@ -44,11 +45,13 @@ class Request:
         """Return the request with what a source says of memory."""
         return replace(self, memory=source.memory)
 
-    def unit(self, source: Source) -> PrivacyUnit:
-        """Return the privacy unit; counts the records only where their number is public."""
-        promise = getattr(source, "promise", None)  # a source of the caller's declares none
-        if promise is not None:
-            promise.require(self.neighbours, self.ledger)
+    def unit(self, source: Opened, groups: Groups | None = None) -> PrivacyUnit:
+        """Return the privacy unit; counts the records only where their number is public.
+
+        In groups a replaced record may change its group, and how many each has is private.
+        """
+        if source.promise is not None:
+            source.promise.require(self.neighbours, self.ledger)
         rows = source.rows_per_record
         if self.neighbours == AddRemove.name:
             return _unit(None, self.n_max, self.records_per_person, rows, source.presence)
@@ -61,10 +64,12 @@ class Request:
         n = source.count()
         if n == 0:
             raise SchemaError("The data are empty. Provide at least one record.")
+        if groups is not None:
+            return PrivacyUnit(RemoveAndAdd(n), self.records_per_person, source.presence)
         return _unit(n, None, self.records_per_person, None, source.presence)
 
 
-def declared(*facts: str) -> Callable[[Function], Function]:
+def table_states(*facts: str) -> Callable[[Function], Function]:
     """Let a declared table state options of a function that its caller leaves out.
 
     Parameters
@@ -326,6 +331,10 @@ def _details(records: Encoding, unit: PrivacyUnit) -> tuple[tuple[str, str], ...
     }
     if isinstance(unit.neighbours, ReplaceOne):
         facts["records"] = f"{unit.neighbours.n} (public)"
+    elif isinstance(unit.neighbours, RemoveAndAdd) and unit.neighbours.stated is not None:
+        facts["records"] = (
+            f"{unit.neighbours.stated} (public); how many are in each group is private"
+        )
     else:
         stated = unit.neighbours.stated
         facts["records"] = "private" if stated is None else f"private, at most {stated}"

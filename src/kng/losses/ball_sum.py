@@ -13,7 +13,7 @@ from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import show
 from kng.core.parts import Norm, Point
-from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.records import Source
 from kng.core.shapes import FacetShape, RoundShape, Shape, SumShape
@@ -115,7 +115,7 @@ class BallSum:
         neighbours = problem.unit.neighbours
         sums = total[: len(self.records)]
         if counted(problem.unit):
-            most = neighbours.n_max if isinstance(neighbours, AddRemove) else neighbours.n
+            most = neighbours.n if isinstance(neighbours, ReplaceOne) else neighbours.n_max
             n = min(max(total[-1], 1), most)
         else:
             assert isinstance(neighbours, ReplaceOne)

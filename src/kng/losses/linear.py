@@ -122,7 +122,8 @@ class Linear:
         if self.proportion is not None and not bounded:
             return None
         found = self._bounded()
-        kept = isinstance(unit.neighbours, ReplaceOne) and unit.presence == "always"
+        # Scores lie around 0, so a record that becomes absent moves them no farther than another.
+        kept = isinstance(unit.neighbours, ReplaceOne)
         return with_intercept(*found) if found and self.intercept and kept else BoxShape()
 
     def over(

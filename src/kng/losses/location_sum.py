@@ -8,7 +8,7 @@ from fractions import Fraction
 from kng.core.bodies import Body, Cuboid, Hull, Spread
 from kng.core.encoding import Encoding
 from kng.core.parts import Norm, Point
-from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
+from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.records import Source
 
@@ -59,7 +59,7 @@ class LocationSum:
         low, steps = records.bounds.low, self.steps(problem.unit)
         if counted(problem.unit):
             *sums, noisy = total
-            most = neighbours.n_max if isinstance(neighbours, AddRemove) else neighbours.n
+            most = neighbours.n if isinstance(neighbours, ReplaceOne) else neighbours.n_max
             n = min(max(noisy, 1), most)
             middle = [
                 a + s * k / 2 for a, s, k in zip(low, records.step, records.last, strict=True)

@@ -7,17 +7,25 @@ hides no other. Loaded only where something is declared.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictInt,
+    StrictStr,
+    field_validator,
+    model_validator,
+)
 from pydantic import ValidationError as Invalid
 from pydantic import ValidationInfo as Info
 
-from kng.core.errors import SpecError
-from kng.data.declared.column import DeclaredColumn
-from kng.data.declared.facts import bounds_in, level_in, levels_in, step_in
+from kng.core.errors import KngError, SpecError
+from kng.data.declared.facts import bounds_in, levels_in, other_in, reference_in, step_in
 from kng.data.declared.faults import lines, told
+from kng.data.kinds import Boolean, Category, Date, Declared, Number
 
 _Text = StrictStr | None
 _Count = Annotated[StrictInt, Field(ge=1)] | None
@@ -33,9 +41,9 @@ class _Column(_Facts):
     kind: Literal["number", "boolean", "date", "category"] | None = None
     bounds: Any = None
     step: Any = None
-    levels: Any = None
-    reference: Any = None
+    levels: Any = Field(default=None, validate_default=True)
     other: Any = None
+    reference: Any = None
 
     @field_validator("bounds", mode="plain")
     @classmethod
@@ -50,21 +58,42 @@ class _Column(_Facts):
     @field_validator("levels", mode="plain")
     @classmethod
     def _levels(cls, value: Any, info: Info) -> Any:
+        if value is None and info.data.get("kind") != "category":
+            return None
         return levels_in(value, info.data.get("kind"))
 
-    @field_validator("reference", "other", mode="plain")
+    @field_validator("other", mode="plain")
     @classmethod
-    def _level(cls, value: Any, info: Info) -> Any:
-        if "levels" not in info.data:  # they are at fault themselves, and are named so
-            return value
-        return level_in(value, str(info.field_name), info.data["levels"])
+    def _other(cls, value: Any, info: Info) -> Any:
+        return other_in(value, info.data.get("kind"))
 
-    def declared(self) -> DeclaredColumn:
-        """Return the facts."""
-        usual = "number" if self.levels is None else "category"
-        return DeclaredColumn(
-            self.kind or usual, self.bounds, self.step, self.levels, self.reference, self.other
-        )
+    @field_validator("reference", mode="plain")
+    @classmethod
+    def _reference(cls, value: Any, info: Info) -> Any:
+        if not {"levels", "other"} <= set(info.data):  # they are at fault themselves
+            return value
+        return reference_in(value, info.data["levels"], info.data["other"])
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        """Make the declaration once; what it refuses is a fault like any other."""
+        try:
+            self.declared()
+        except KngError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return self
+
+    def declared(self) -> Declared:
+        """Return the facts as a declaration that reads cells."""
+        kind = self.kind or ("number" if self.levels is None else "category")
+        if kind == "category":
+            return Category(self.levels, self.reference, self.other)
+        if kind == "boolean":
+            return Boolean() if self.levels is None else Boolean(*reversed(self.levels))
+        if kind == "date":
+            timed = self.bounds is not None and isinstance(self.bounds[0], datetime)
+            return Date("seconds" if timed else "days", self.bounds)
+        return Number(self.bounds, self.step)
 
 
 class _Promised(_Facts):
@@ -106,19 +135,21 @@ class _File(_Facts):
 _SETTINGS = ("tables", *_Table.model_fields, *_Column.model_fields)
 
 
-def columns_in(columns: Any, relation: Any) -> dict[str, DeclaredColumn] | None:
+def columns_in(columns: Any, relation: Any) -> dict[str, Declared] | None:
     """Return the columns that ``kng.Table`` is given, checked together with its relation."""
-    own = _own_kinds(columns)
-    rest = {n: c for n, c in columns.items() if n not in own} if own else columns
+    made: dict[str, Declared] = {}
+    if isinstance(columns, Mapping):
+        made = {name: column for name, column in columns.items() if _is_declaration(column)}
+        columns = {name: column for name, column in columns.items() if name not in made}
     try:
-        checked = _Promised.model_validate({"columns": _stated(rest), "relation": relation})
+        checked = _Promised.model_validate({"columns": columns, "relation": relation})
         faults = []
     except Invalid as error:
         faults = lines(error, _SETTINGS)
     if faults:  # out of the handler: what was given stays out of the error's context
         raise SpecError(told("This table", faults))
-    known = {**(_declared(checked) or {}), **own}
-    return {name: known[name] for name in columns} if columns is not None else None
+    found = _declared(checked)
+    return found if found is None else {**made, **found}
 
 
 def tables_in(content: Mapping[str, Any], called: str) -> dict[str, dict[str, Any]]:
@@ -139,25 +170,12 @@ def tables_in(content: Mapping[str, Any], called: str) -> dict[str, dict[str, An
     }
 
 
-def _own_kinds(columns: Any) -> dict[str, Any]:
-    """Return the columns that are declared by a class of `kng.columns`, which has checked them."""
-    named = columns.items() if isinstance(columns, Mapping) else ()
-    return {n: c for n, c in named if hasattr(type(c), "floats") and isinstance(n, str)}
+def _is_declaration(column: Any) -> bool:
+    """Tell a declaration of `kng.columns`, or one of the caller's, by what it answers."""
+    return all(hasattr(type(column), name) for name in ("asks", "floats"))
 
 
-def _stated(columns: Any) -> Any:
-    """Return columns as they are written, those too that were checked before."""
-    if not isinstance(columns, Mapping):
-        return columns
-    return {
-        name: {fact: value for fact, value in asdict(column).items() if value is not None}
-        if isinstance(column, DeclaredColumn)
-        else column
-        for name, column in columns.items()
-    }
-
-
-def _declared(table: _Promised) -> dict[str, DeclaredColumn] | None:
+def _declared(table: _Promised) -> dict[str, Declared] | None:
     if table.columns is None:
         return None
     return {name: column.declared() for name, column in table.columns.items()}

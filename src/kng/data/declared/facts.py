@@ -55,6 +55,8 @@ def levels_in(value: Any, kind: str | None) -> tuple[Any, ...]:
     """Return two or more different levels, all of them texts or all numbers."""
     if kind in ("number", "date"):
         raise ValueError(f"levels mean nothing for a {kind}; leave them out, or use kind category")
+    if value is None:
+        raise ValueError('levels of a category are missing; list them, as in ["F", "M"]')
     if value in _BLANK:
         raise ValueError('levels are blank; list them, as in ["F", "M"]')
     if not _listed(value):
@@ -73,16 +75,27 @@ def levels_in(value: Any, kind: str | None) -> tuple[Any, ...]:
     return tuple(float(v) if isinstance(v, Decimal) else v for v in levels)
 
 
-def level_in(value: Any, name: str, levels: Sequence[Any] | None) -> Any:
+def other_in(value: Any, kind: str | None) -> Any:
+    """Return the level that all other cells count as: one of the levels, or a further one."""
+    if kind not in (None, "category"):
+        raise ValueError(f"other means nothing for a {kind}; leave it out")
+    if value in _BLANK:
+        raise ValueError("other is blank; name a level for all other cells, or leave it out")
+    if not isinstance(value, str | int | float | Decimal) or isinstance(value, bool):
+        raise ValueError(f"other must be a text or a number, found {found(value)}")  # noqa: TRY004
+    return value.strip() if isinstance(value, str) else value
+
+
+def reference_in(value: Any, levels: Sequence[Any] | None, other: Any) -> Any:
     """Return one of the levels."""
     if value in _BLANK:
-        raise ValueError(f"{name} is blank; name one of the levels, or leave it out")
-    level = value.strip() if isinstance(value, str) else value
+        raise ValueError("reference is blank; name one of the levels, or leave it out")
     if levels is None:
-        raise ValueError(f"{name} names a level, and no levels are declared")
-    if level not in levels:
+        raise ValueError("reference names a level, and no levels are declared")
+    level = value.strip() if isinstance(value, str) else value
+    if level not in levels and (other is None or level != other):
         raise ValueError(
-            f"{name} must be one of the levels {', '.join(map(found, levels))}; found "
+            f"reference must be one of the levels {', '.join(map(found, levels))}; found "
             f"{found(value)}"
         )
     return level

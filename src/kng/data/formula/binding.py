@@ -10,7 +10,7 @@ from kng.data.column_kinds import stated_column
 from kng.data.engine import Engine, Kind
 from kng.data.formula.covariates import Covariates, covariates_of_formula
 from kng.data.formula.tree import Computed, Formula, Levels, Name, Term, names_in
-from kng.data.kinds import Category, Declared, Ends, kind_of_facts
+from kng.data.kinds import Category, Declared, Ends
 from kng.data.positions import positions_of
 from kng.data.stated_columns import StatedColumn, StatedColumns
 
@@ -67,8 +67,7 @@ def _kind(engine: Engine, position: int, formula: Formula, dated: bool) -> Decla
             raise SpecError(f"column {name!r} is a category in the formula; leave its bounds out.")
         category.asks(column, engine.called)
         return category
-    facts = engine.stated.get(name)
-    declared = None if facts is None else kind_of_facts(name, facts)
+    declared = engine.stated.get(name)
     asked = any(isinstance(f, Levels) and f.name == name for term in formula.terms for f in term)
     if asked and not isinstance(declared, Category):
         raise SpecError(

@@ -10,6 +10,5 @@ from kng.data.kinds.category import Category
 from kng.data.kinds.date import Date
 from kng.data.kinds.declared import Asks, Declared, Ends
 from kng.data.kinds.number import Number
-from kng.data.kinds.of_facts import kind_of_facts
 
-__all__ = ["Asks", "Boolean", "Category", "Date", "Declared", "Ends", "Number", "kind_of_facts"]
+__all__ = ["Asks", "Boolean", "Category", "Date", "Declared", "Ends", "Number"]

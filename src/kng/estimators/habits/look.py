@@ -97,7 +97,7 @@ def _look(part: Any, place: _Place) -> Iterator[Finding]:
             yield from _look(step, place.into(name, name))
     elif "TransformedTargetRegressor" in known:
         yield from _transformed_target(part, place)
-    elif hasattr(part, "transform") and not hasattr(part, "predict"):
+    elif _transforms(part):
         yield from _transformer(part, place)
     else:
         yield from _other(part, place)
@@ -187,6 +187,12 @@ def _other(part: Any, place: _Place) -> Iterator[Finding]:
         )
     for name, step in inner:
         yield from _look(step, place.into(name, name))
+
+
+def _transforms(part: Any) -> bool:
+    """Tell a transformer from a model; selections of columns offer the methods of both."""
+    selects = any(".feature_selection." in module for module in classes_of(part).values())
+    return selects or (hasattr(part, "transform") and not hasattr(part, "predict"))
 
 
 def _pairs(estimators: Any) -> list[tuple[str, Any]]:

@@ -127,7 +127,7 @@ class BranchAndBound:
                     Assumption.UNSEEN_CLOCK,
                     *([Assumption.UNBOUNDED_TIME] if plan.domain.dim >= slow else []),
                 ),
-                smoothing(plan.domain.points, plan.epsilon, 1 - ALPHA),
+                smoothing(plan.domain.points, plan.each, 1 - ALPHA),
             )
         )
 

@@ -67,7 +67,7 @@ class Order:
 
     def certify(self, plan: DensityPlan) -> DensityPlan:
         """Promise an exact draw for one coordinate."""
-        paid = smoothing(plan.domain.points, plan.epsilon, _MISS)
+        paid = smoothing(plan.domain.points, plan.each, _MISS)
         _cuts(plan.domain.points, paid.depth, _SPACING)  # kept for the draw
         return plan.certified(
             Certificate(

@@ -95,7 +95,7 @@ class Together:
                 self,
                 Guarantee.EXACT,
                 (Assumption.RANDOM_BITS, Assumption.UNSEEN_CLOCK),
-                smoothing(tuples(plan), plan.epsilon, _MISS),
+                smoothing(tuples(plan), plan.each, _MISS),
             )
         )
 

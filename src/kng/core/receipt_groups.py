@@ -1,0 +1,109 @@
+"""Groups in words: a table with a row for each, for terminals, notebooks and data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from kng.core.receipt_names import stated
+
+if TYPE_CHECKING:
+    from kng.core.release import Release
+
+_RIGHT = (int, float)
+
+
+def summary(release: Release) -> str | None:
+    """Return what stands in place of the value: how many groups there are; None without any."""
+    groups = release.groups
+    if groups is None:
+        return None
+    return f"{len(groups)} group{'s'[: len(groups) > 1]}"
+
+
+def labels(release: Release) -> list[str]:
+    """Return what each number is called: its group, and with several in a group its column."""
+    assert release.groups is not None
+    inner = _inner(release)
+    if len(inner) == 1:
+        return release.groups.names
+    return [f"{group}: {name}" for group in release.groups.names for name in inner]
+
+
+def columns(release: Release) -> dict[str, list[Any]]:
+    """Return the levels of each group, and its numbers, column by column."""
+    groups = release.groups
+    assert groups is not None
+    found: dict[str, list[Any]] = {
+        name: [row[at] for row in groups.rows] for at, name in enumerate(groups.columns)
+    }
+    numbers = [float(number) for number in release.exact_value]
+    names = _inner(release)
+    for at, name in enumerate(names):
+        # A column of groups may be called like a column of numbers.
+        label = name if name not in found else f"{release.statistic} of {name}"
+        found[label] = numbers[at :: len(names)]
+    return found
+
+
+def plain(release: Release) -> list[str]:
+    """Return the groups as lines, an empty one behind them; nothing without groups."""
+    if release.groups is None:
+        return []
+    table = _cells(release)
+    widths = [max(map(len, column)) for column in table]
+    right = _numeric(release)
+    lines = []
+    for row in zip(*table, strict=True):
+        cells = zip(row, widths, right, strict=True)
+        texts = [f"{cell:>{width}}" if r else f"{cell:<{width}}" for cell, width, r in cells]
+        lines.append("  ".join(texts).rstrip())
+    return [*lines, ""]
+
+
+def html(release: Release) -> str:
+    """Return the groups as a table for a notebook; nothing without groups."""
+    if release.groups is None:
+        return ""
+    aligned = ["right" if r else "left" for r in _numeric(release)]
+    head, *body = zip(*_cells(release), strict=True)
+
+    def row(cells: Sequence[str], tag: str) -> str:
+        made = zip(cells, aligned, strict=True)
+        return "".join(
+            f"<{tag} style='text-align:{side};padding-right:1.5em'>{escape(cell)}</{tag}>"
+            for cell, side in made
+        )
+
+    lines = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in body)
+    return f"<table style='border:0;margin:.4em 0'><tr>{row(head, 'th')}</tr>{lines}</table>"
+
+
+def _cells(release: Release) -> list[list[str]]:
+    """Return columns of texts, each under its name."""
+    return [[_text(name), *map(_text, cells)] for name, cells in columns(release).items()]
+
+
+def _numeric(release: Release) -> list[bool]:
+    return [
+        all(isinstance(c, _RIGHT) and not isinstance(c, bool) for c in cells)
+        for cells in columns(release).values()
+    ]
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, float):
+        return f"{cell:.10g}"
+    text = str(cell)
+    return text if text and text.isprintable() else repr(text)
+
+
+def _inner(release: Release) -> Sequence[str]:
+    """Return what the numbers of one group are called."""
+    assert release.groups is not None
+    size = len(release.integers) // len(release.groups)
+    if size == 1:
+        return [release.statistic]
+    found = stated(release)
+    return found if found is not None and len(found) == size else [str(at) for at in range(size)]

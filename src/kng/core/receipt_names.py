@@ -1,0 +1,20 @@
+"""What the numbers of one answer are called: quantiles, coefficients, coordinates or columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kng.core.release import Release
+
+_KINDS = ("quantiles", "coefficients", "coordinates")
+
+
+def stated(release: Release) -> Sequence[str] | None:
+    """Return the names that the facts of a release state, or those of the columns."""
+    names = next((release.details[kind] for kind in _KINDS if release.details.get(kind)), None)
+    if not names:
+        return release.bounds.columns
+    # Quantiles are one text, and so were coefficients in receipts of the first versions.
+    return names.split(", ") if isinstance(names, str) else names
