@@ -20,13 +20,18 @@ if TYPE_CHECKING:
     from kng.data import Table
     from kng.estimators import geometric_median, mean, median, quantile
     from kng.estimators.assembled import KNG, Exponential, KNorm, ObjectivePerturbation
+    from kng.estimators.count import count
     from kng.estimators.expectile import ExpectileRegressor
     from kng.estimators.habits import check
+    from kng.estimators.histogram import histogram
     from kng.estimators.huber import HuberRegressor
     from kng.estimators.linear import LinearRegression
     from kng.estimators.logistic import LogisticRegression
     from kng.estimators.poisson import PoissonRegressor
+    from kng.estimators.proportion import proportion
     from kng.estimators.quantile_regression import QuantileRegressor
+    from kng.estimators.total import sum
+    from kng.estimators.variance import variance
     from kng.ledger import Ledger
 
 _HOMES = {
@@ -44,11 +49,16 @@ _HOMES = {
     "QuantileRegressor": "kng.estimators.quantile_regression",
     "Release": "kng.core.release",
     "Table": "kng.data",
+    "count": "kng.estimators.count",
     "check": "kng.estimators.habits",
     "geometric_median": "kng.estimators",
+    "histogram": "kng.estimators.histogram",
     "mean": "kng.estimators",
     "median": "kng.estimators",
+    "proportion": "kng.estimators.proportion",
     "quantile": "kng.estimators",
+    "sum": "kng.estimators.total",
+    "variance": "kng.estimators.variance",
 }
 
 # Packages of parts, and of what columns hold.
@@ -73,13 +83,18 @@ __all__ = [
     "bases",
     "check",
     "columns",
+    "count",
     "domains",
     "geometric_median",
+    "histogram",
     "losses",
     "mean",
     "median",
     "norms",
+    "proportion",
     "quantile",
+    "sum",
+    "variance",
 ]
 
 

@@ -21,7 +21,7 @@ from kng.core.events import Charged, Charging, Planned, Reading, Settled, tell
 from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.parts import Charge, Ledger, Point
-from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, ReplaceOne
+from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 from kng.core.records import GroupedSource, Source
 from kng.core.release import Fact, Release
 from kng.core.version import __version__
@@ -35,10 +35,7 @@ Finish = Callable[[Sequence[Point]], Point]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How the released value is to be shown: all of it public.
-
-    With groups it is that of each of them.
-    """
+    """How the released value, of each group if there are any, is to be shown: all of it public."""
 
     statistic: str
     lattice: Lattice
@@ -57,10 +54,6 @@ class Stage:
     plans: Sequence[Plan]
     source: Source | GroupedSource
 
-    def of_group(self, at: int) -> Stage:
-        """Return the same plans over the records of one group."""
-        return Stage(self.plans, cast("GroupedSource", self.source).group(at))
-
 
 def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits: Bits) -> Release:
     """Spend the plans' epsilon once and return one private answer.
@@ -70,16 +63,14 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     Cost     The passes that the loss asks for, and milliseconds.
     """
     plans = [plan for stage in stages for plan in stage.plans]
-    _refuse_absent(stages)
-    certificate, event = _promised(tuple(plans), bits.seeded)
-    branches, lattice = _branches(stages, answer)
-    if answer.groups is not None:
-        # Every group has the same plans over records of its own.
-        event = parallel([event] * len(branches), plans[0].problem.unit)
+    # Every group has the same plans over records of its own.
+    groups: Sequence[int | None] = [None] if answer.groups is None else range(len(answer.groups))
+    _refuse_unfit(stages, answer.groups)
+    certificate, event = _promised(tuple(plans), len(groups), bits.seeded)
     stated = (a for stage in stages for a in stage.source.assumptions)
     assumed = tuple(dict.fromkeys((*certificate.assumptions, *stated)))
     parameters = _parameters(plans, answer)
-    law = plans[-1].law
+    law, lattice = plans[-1].law, answer.lattice.repeated(len(groups))
     for load in [load for plan in plans for load in plan.loaders]:
         load()
     sampler = certificate.sampler.name
@@ -87,7 +78,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     charge = None if ledger is None else _charged(ledger, event, parameters)
     tell(Reading(plans[0].problem.unit.neighbours.n))
     with private_zone():
-        drawn = [answer.finish(_draw(branch, bits)) for branch in branches]
+        drawn = [answer.finish(_draw(stages, group, bits)) for group in groups]
         integers = lattice.clamp([k for point in drawn for k in point])
         result = Release(
             statistic=answer.statistic,
@@ -110,28 +101,13 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     return result
 
 
-def _branches(stages: Sequence[Stage], answer: Answer) -> tuple[Sequence[Sequence[Stage]], Lattice]:
-    """Return the stages of each group, or of all records, and the lattice of all answers."""
-    if answer.groups is None:
-        return [stages], answer.lattice
-    if any(isinstance(p.problem.unit.neighbours, ReplaceOne) for s in stages for p in s.plans):
-        raise IncompatibleParts(
-            "Records may change their group, and the plan was made for records that stay."
-        )
-    size = len(answer.groups)
-    branches = [[stage.of_group(at) for stage in stages] for at in range(size)]
-    return branches, answer.lattice.repeated(size)
-
-
-def _refuse_absent(stages: Sequence[Stage]) -> None:
-    """Refuse records that may be absent where a plan was made for none that are."""
-    for stage in stages:
-        if stage.source.presence == "always":
-            continue
-        if any(plan.problem.unit.presence == "always" for plan in stage.plans):
-            raise IncompatibleParts(
-                "Some records may be absent, and the plan was made for records that all count."
-            )
+def _refuse_unfit(stages: Sequence[Stage], groups: Groups | None) -> None:
+    """Refuse records that may be absent or move where a plan was made for none that are or do."""
+    for stage, unit in ((s, plan.problem.unit) for s in stages for plan in s.plans):
+        absent = stage.source.presence != "always" and unit.presence == "always"
+        # How many records a group has is private, so a plan may not know it.
+        if absent or (groups is not None and unit.neighbours.n is not None):
+            raise IncompatibleParts("The plan was made for records that all count and never move.")
 
 
 def _charged(ledger: Ledger, event: PrivacyEvent, parameters: str) -> Charge:
@@ -141,14 +117,16 @@ def _charged(ledger: Ledger, event: PrivacyEvent, parameters: str) -> Charge:
     return charge
 
 
-def _draw(stages: Sequence[Stage], bits: Bits) -> list[Point]:
+def _draw(stages: Sequence[Stage], group: int | None, bits: Bits) -> list[Point]:
     """Stage by stage, read the records for all plans at once, then draw from each."""
     drawn: list[Point] = []
     for stage in stages:
         # A later plan may depend on what an earlier one drew, which is as public as its release.
         plans = [plan.after(drawn) for plan in stage.plans]
-        # `_branches` has chosen a group where there are any.
-        fields = plans[0].read(cast("Source", stage.source), plans)
+        source = cast("Source", stage.source)
+        if group is not None:
+            source = cast("GroupedSource", stage.source).group(group)
+        fields = plans[0].read(source, plans)
         for plan, field in zip(plans, fields, strict=True):
             assert plan.certificate is not None  # `_promised` has seen it
             drawn.append(plan.certificate.sampler.draw(plan.given(drawn), field, bits))
@@ -166,7 +144,9 @@ def _settle(ledger: Ledger, charge: Charge, result: Release) -> None:
 
 
 @lru_cache(maxsize=256)
-def _promised(plans: tuple[Plan, ...], seeded: bool) -> tuple[Certificate, PrivacyEvent]:
+def _promised(
+    plans: tuple[Plan, ...], groups: int, seeded: bool
+) -> tuple[Certificate, PrivacyEvent]:
     """Return what the samplers promise together, and what it costs; the same for the same plans.
 
     Seeded bits turn any promise into a simulation. The guarantee is the weakest of all, the
@@ -181,7 +161,8 @@ def _promised(plans: tuple[Plan, ...], seeded: bool) -> tuple[Certificate, Priva
         rest = (a for a in assumed if a is not Assumption.RANDOM_BITS)
         guarantee, assumed = Guarantee.SIMULATION, [Assumption.SEEDED, *rest]
     certificate = Certificate(promises[-1].sampler, guarantee, tuple(assumed))
-    return certificate, event_of(plans, plans[0].problem.unit, guarantee)
+    unit = plans[0].problem.unit
+    return certificate, parallel([event_of(plans, unit, guarantee)] * groups, unit)
 
 
 def _parameters(plans: Sequence[Plan], answer: Answer) -> str:
@@ -195,6 +176,5 @@ def _parameters(plans: Sequence[Plan], answer: Answer) -> str:
             "columns": answer.bounds.columns,
             "version": __version__,
             **answer.details,
-            **({} if answer.groups is None else {"by": answer.groups.described}),
         }
     )

@@ -28,13 +28,18 @@ NAMES = [
     "bases",
     "check",
     "columns",
+    "count",
     "domains",
     "geometric_median",
+    "histogram",
     "losses",
     "mean",
     "median",
     "norms",
+    "proportion",
     "quantile",
+    "sum",
+    "variance",
 ]
 
 

@@ -164,3 +164,41 @@ def test_geometric_median_by_the_chain_that_its_refusal_names(run, tmp_path):
 def test_a_geometric_median_of_a_file_that_is_not_there(run, tmp_path):
     outcome = run("geomedian", tmp_path / "none.csv", "--bounds", "0:1", "--epsilon", "1")
     assert (outcome.code, "cannot read" in outcome.err) == (4, True)
+
+
+def test_groups_are_a_table_with_a_row_for_each(run, tmp_path):
+    path = tmp_path / "t.csv"
+    lines = [f"{20 + k % 40},{'FM'[k % 2]},{k % 3:02d}" for k in range(600)]
+    path.write_text("\n".join(["age,sex,zip", *lines]))
+    words = ("median", path, *AGE, "--granularity", 1, "--epsilon", 100)
+    done = run(*words, "--by", "sex=F,M", "--by", "zip='00','01','07'")
+    assert (done.code, done.err) == (0, "")
+    table, facts = done.out.split("\n\n")
+    head, *found = [line.split() for line in table.splitlines()]
+    assert head == ["sex", "zip", "median"]
+    assert [row[:2] for row in found] == [[s, z] for s in "FM" for z in ("00", "01", "07")]
+    assert all(30 < float(row[2]) < 50 for row in found if row[1] != "07")
+    assert "6 groups" in facts
+    assert "by             sex (F, M); zip (00, 01, 07)" in facts
+    # Without quotes they are numbers, which a file writes in many ways.
+    same = run(*words, "--by", "zip=0,1", "--json")
+    release = Release.from_json(same.out)
+    assert release.groups.levels == ((0, 1),)
+    assert [30 < value < 50 for value in release.value] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("by", "says"),
+    [
+        ("sex", "--by must be COLUMN=LEVEL,LEVEL"),
+        ("=F", "--by must be COLUMN=LEVEL,LEVEL"),
+        ("sex=", "--by: column 'sex' has no levels"),
+        ("sex=F,F", "--by: column 'sex' has the level 'F' twice"),
+        ("gender=F,M", "no column named 'gender'"),
+    ],
+)
+def test_what_cannot_be_groups_is_refused(run, ages, by, says):
+    done = run("mean", ages, *AGE, "--epsilon", 1, "--by", by)
+    assert done.code != 0
+    assert says in done.err
+    assert done.out == ""

@@ -16,6 +16,7 @@ import random
 import sys
 import warnings
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 import flint
@@ -66,6 +67,11 @@ ASKED: dict[str, Callable[..., kng.Release]] = {
     "median by exponential": lambda data, **o: kng.median(data, mechanism="exponential", **o),
     "quantile": lambda data, **o: kng.quantile(data, 0.9, **o),
     "quantiles": lambda data, **o: kng.quantile(data, [0.9, 0.1, 0.5], **o),
+    "sum": kng.sum,
+    "variance": kng.variance,
+    "edges": lambda data, bounds, **o: kng.histogram(data, edges=[*bounds, 11], **o),
+    "levels": lambda data, bounds, **o: kng.histogram(data, levels=["text", *"ab"], **o),
+    "proportion": lambda data, bounds, **o: kng.proportion(data, **o),
 }
 
 
@@ -102,7 +108,7 @@ def receipt(release: kng.Release) -> dict[str, Any]:
     lines, table = repr(release).splitlines(), "\0"
     if release.groups is not None:
         lines, table = lines[lines.index("") + 1 :], receipt_groups.html(release)
-    page = release._repr_html_().replace(f"<b>{shown}</b>", "<b></b>")
+    page = release._repr_html_().replace(f"<b>{escape(shown)}</b>", "<b></b>")
     return {
         "facts": facts,
         "json": written,

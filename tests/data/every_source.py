@@ -244,6 +244,19 @@ def _fitted(
     return fit
 
 
+def _counted(function: str, name: str, **options: Any) -> Callable[[Any], kng.Release]:
+    """Return a count of a column, by its name where it has one."""
+
+    def ask(data: Any) -> kng.Release:
+        given = {key: {name: bins} for key, bins in options.items()}
+        if isinstance(data, Unnamed):
+            data, given = [row[0] for row in data.take([name])], options
+        found: kng.Release = getattr(kng, function)(data, epsilon=1, random_state=3, **given)
+        return found
+
+    return ask
+
+
 PAY = {"bounds_y": BOUNDS["pay"]}
 RELEASES: dict[str, Callable[[Any], kng.Release]] = {
     "mean": _asked("mean", ["pay"]),
@@ -252,6 +265,10 @@ RELEASES: dict[str, Callable[[Any], kng.Release]] = {
     "median": _asked("median", ["age"]),
     "quantile": _asked("quantile", ["pay"], q=0.9, neighbours="add-remove"),
     "quantiles": _asked("quantile", ["pay"], q=[0.25, 0.5, 0.9]),
+    "sum": _asked("sum", ["pay"]),
+    "variance": _asked("variance", ["age"]),
+    "edges": _counted("histogram", "age", edges=[0, 40, 60, "inf"]),
+    "levels": _counted("histogram", "paid", levels=["no", "yes"]),
     "geometric median": _asked("geometric_median", ["age", "pay"], scale="bounds"),
     "linear": _fitted("LinearRegression", "pay", ["age", "visits"], **PAY),
     "linear, kng": _fitted(

@@ -330,7 +330,7 @@ def test_a_plan_for_records_that_stay_is_refused(monkeypatch):
         return PrivacyUnit(ReplaceOne(source.count()), 1, source.presence)
 
     monkeypatch.setattr(Request, "unit", stays)
-    with pytest.raises(IncompatibleParts, match="may change their group"):
+    with pytest.raises(IncompatibleParts, match="never move"):
         kng.quantile(frame(), 0.9, bounds={"pay": (0, 9)}, by={"sex": ["F"]}, epsilon=1)
 
 

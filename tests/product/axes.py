@@ -27,7 +27,17 @@ from kng.losses import (
     Squared,
 )
 from kng.mechanisms import KNG, Exponential, KNorm, ObjectivePerturbation
-from kng.norms import L1, L2, CoordinateSup, Hull, InterceptSup, LInf, Variation, WeightedSup
+from kng.norms import (
+    L1,
+    L2,
+    CoordinateSup,
+    Exchange,
+    Hull,
+    InterceptSup,
+    LInf,
+    Variation,
+    WeightedSup,
+)
 from kng.norms import Polytope as Facets
 
 F = Fraction
@@ -126,6 +136,10 @@ def _variation(v: Sequence[Fraction]) -> Fraction:
     return sum((abs(b - a) for a, b in pairwise(walk)), F(0)) / 2
 
 
+def _exchange(v: Sequence[Fraction]) -> Fraction:
+    return (_sum(v) + abs(sum(v, F(0)))) / 2
+
+
 NORMS: dict[str, NormRow] = {
     "l1": NormRow(lambda _: L1(), _sum),
     "l2": NormRow(lambda _: L2(), _round),
@@ -138,6 +152,7 @@ NORMS: dict[str, NormRow] = {
     ),
     "intercept": NormRow(lambda _: InterceptSup(F(2, 3)), _soft),
     "variation": NormRow(lambda _: Variation(), _variation),
+    "exchange": NormRow(lambda _: Exchange(), _exchange),
     "coordinate": NormRow(lambda _: CoordinateSup(), None),
     "hull": NormRow(lambda _: Hull(), None),
     "cross": NormRow(lambda _: Facets(CROSS), _facets(CROSS), (2,), _exact(CROSS)),

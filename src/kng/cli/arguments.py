@@ -24,6 +24,7 @@ Value = TypeVar("Value")
 # Handed on under the same name, and only if given: the defaults are the library's.
 _SAME_NAME = (
     *("mechanism", "norm", "sampler", "neighbours", "n_max", "records_per_person"),
+    *("person", "max_records"),
     *("coef_bound", "threshold", "smoothing", "noncrossing", "expectile"),
 )
 # Numbers in one word, as in A,B,C.
@@ -109,6 +110,8 @@ def read_regression(
     options: Mapping[str, Any], table: Table
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return what a regression takes beside, and the names of its covariates."""
+    if options["formula"] is not None:
+        return _read_formula(options), ()
     target = options["target"]
     if target is None:
         raise SpecError("target is missing; name the column to predict, as in --target income.")
@@ -126,6 +129,26 @@ def read_regression(
     if options["missing"]:
         arguments["missing"] = read_setting("missing", options["missing"])
     return arguments, covariates
+
+
+def _read_formula(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a regression by a formula takes; bounds are those of the columns it uses."""
+    from kng.data.formula.reading import read_formula
+
+    for name in ("target", "covariates"):
+        if options[name] is not None:
+            raise SpecError(f"--formula and --{name} are both given; the formula says it all.")
+    if options["missing"]:
+        raise SpecError("--missing cannot be a number with --formula. Leave it out.")
+    bounds = _named_bounds(options["bounds"]) if options["bounds"] else {}
+    target = read_formula(options["formula"]).target
+    rest = {name: ends for name, ends in bounds.items() if name != target}
+    return {
+        "bounds_X": rest or None,
+        "bounds_y": bounds.get(target),
+        "fit_intercept": not options["no_intercept"],
+        "where": options["where"],
+    }
 
 
 def read_classes(options: Mapping[str, Any], table: Table) -> Sequence[Any]:
@@ -147,6 +170,21 @@ def read_classes(options: Mapping[str, Any], table: Table) -> Sequence[Any]:
         return tuple(float(label) for label in labels)
     except ValueError:
         return labels
+
+
+def read_bins(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a histogram takes: edges or levels, the bin of others, and what is missing."""
+    arguments: dict[str, Any] = {"other": options["other"], "missing": options["missing"]}
+    for name in ("edges", "levels"):
+        if options[name] is None:
+            continue
+        column, listed = _split(options[name])
+        if column is not None and options["column"] is not None:
+            raise SpecError(f"--column goes with --{name} A,B,C, but these name their own column.")
+        cells = _levels(listed) if name == "levels" else _cells(listed)
+        column = column or options["column"]
+        arguments[name] = cells if column is None else {column: cells}
+    return arguments
 
 
 def read_base(text: str) -> str | Release:

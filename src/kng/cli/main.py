@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import click
 
 from kng.cli.budget import budget
+from kng.cli.counts import count, histogram, proportion, total, variance
 from kng.cli.demo import demo
 from kng.cli.init import init
 from kng.cli.interrupts import ChargeWatch
@@ -64,6 +65,7 @@ def commands() -> None:
 
 for _command in (
     *(mean, quantile, median, geomedian),
+    *(count, proportion, histogram, total, variance),
     *(linear, huber, quantreg, expectile, logistic, poisson),
     *(init, budget, demo, sample, reproduce),
 ):

@@ -67,6 +67,18 @@ RECORDS_PER_PERSON = option(
     metavar="COUNT",
     help="How many records one person may have; the promise is then per person (default 1).",
 )
+PERSON = option(
+    "--person",
+    metavar="COLUMN",
+    help="The column that says whose a record is; the promise is then for people. With "
+    "--max-records.",
+)
+MAX_RECORDS = option(
+    "--max-records",
+    metavar="COUNT",
+    help="With --person: how many records of each person are used at most; the others are left "
+    "out.",
+)
 LEDGER = option(
     "--ledger",
     metavar="FILE",
@@ -92,7 +104,7 @@ def sampler(*exact: str, chains: tuple[str, ...] = ("hit-and-run",)) -> Decorato
 
 
 # What every release says about its promise, its account and its receipt.
-PROMISE = (NEIGHBOURS, N_MAX, RECORDS_PER_PERSON, LEDGER, SEED, JSON, OUT)
+PROMISE = (NEIGHBOURS, N_MAX, RECORDS_PER_PERSON, PERSON, MAX_RECORDS, LEDGER, SEED, JSON, OUT)
 
 
 def with_options(*options: Decorator) -> Decorator:

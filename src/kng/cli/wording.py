@@ -9,7 +9,7 @@ import re
 
 # Arguments that are options of the same name.
 _OPTIONS = (
-    *("base", "centre", "coef_bound", "expectile", "granularity", "mechanism", "n_max"),
+    *("base", "centre", "coef_bound", "ddof", "expectile", "granularity", "mechanism", "n_max"),
     *("neighbours", "noncrossing", "norm", "quantile", "records_per_person", "sampler", "scale"),
     *("smoothing", "threshold", "weights"),
     # How DATA are read.
@@ -26,6 +26,13 @@ _PHRASES = (
         r"Name the column with --column, or as in --bounds \1=0:100",
     ),
     (r"bounds=\(0, 100\)", "--bounds 0:100"),
+    (r"(where|of)='(.*?)'(?=[.;])", r'--\1 "\2"'),
+    (r"levels=\{'(\w+)': \['F', 'M'\]\}", r"--levels \1=F,M"),
+    (r"edges=\{'(\w+)': \[0, 18, 65, 120\]\}", r"--edges \1=0,18,65,120"),
+    (r"levels=\['F', 'M'\]", "--levels F,M"),
+    (r"edges=\[([^]]*)\]", lambda found: f"--edges {found[1].replace(', ', ',')}"),
+    (r"levels=\[0, 1\]", "--levels 0,1"),
+    (r"other='other'", "--other other"),
     (r"bounds_[Xy]=\(0, 100\)( or \{'age': \(0, 100\)\})?", "--bounds COLUMN=0:100"),
     (
         r"Give bounds as \{column: \(low, high\)\} or one array per end",

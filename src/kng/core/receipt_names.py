@@ -1,4 +1,4 @@
-"""What the numbers of one answer are called: quantiles, coefficients, coordinates or columns."""
+"""What the numbers of one answer are called: quantiles, coefficients, bins or columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kng.core.release import Release
 
-_KINDS = ("quantiles", "coefficients", "coordinates")
+# The fact that names the bins of a histogram.
+BINS = "bins"
+_KINDS = ("quantiles", "coefficients", "coordinates", BINS)
 
 
 def stated(release: Release) -> Sequence[str] | None:

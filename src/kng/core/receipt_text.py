@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kng.core import receipt_groups
 from kng.core.exact import listed, show
 from kng.core.privacy import Guarantee
-from kng.core.receipt_names import stated
+from kng.core.receipt_names import BINS, stated
 
 if TYPE_CHECKING:
     from kng.core.release import Fact, Release
@@ -32,6 +32,10 @@ _TIERS = {
 }
 # The fact that names the ball that records were pulled into; shown as their bounds.
 RECORD_BALL = "record ball"
+# Facts that stand elsewhere: bins beside their counts.
+_BESIDE = (RECORD_BALL, BINS)
+# Statistics that a record has a part in or not: its bounds say nothing.
+_COUNTED = ("count", "proportion", "histogram")
 
 
 def rows(release: Release) -> list[tuple[str, str]]:
@@ -48,9 +52,8 @@ def rows(release: Release) -> list[tuple[str, str]]:
         ("epsilon", f"{show(release.event.epsilon)}  ({unit} {change})"),
         ("guarantee", f"{release.guarantee.value}  ({_TIERS[release.guarantee]})"),
         ("method", f"{method} ({release.sampler} sampler)"),
-        ("bounds", _bounds(release)),
-        *(() if release.groups is None else (("by", release.groups.described),)),
-        *(_fact(release, *fact) for fact in release.details.items() if fact[0] != RECORD_BALL),
+        *([] if release.statistic in _COUNTED else [("bounds", _bounds(release))]),
+        *(_fact(release, *fact) for fact in release.details.items() if fact[0] not in _BESIDE),
         *(("assumption", f"{a.meaning} ({a.value})") for a in release.assumptions),
         ("version", f"kng {release.version}"),
     ]

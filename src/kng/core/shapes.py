@@ -50,7 +50,14 @@ class VariationShape:
     """||v|| = 1/2 sum_j |v_j - v_(j-1)|, with a 0 before the first and after the last."""
 
 
-Shape = BoxShape | SumShape | RoundShape | InterceptShape | FacetShape | VariationShape
+@dataclass(frozen=True, slots=True)
+class ExchangeShape:
+    """||v|| = max( sum of the positive entries, minus the sum of the negative ones )."""
+
+
+Shape = (
+    BoxShape | SumShape | RoundShape | InterceptShape | FacetShape | VariationShape | ExchangeShape
+)
 
 
 def facets_of(shape: Shape | None, dim: int) -> tuple[tuple[Fraction, ...], ...]:

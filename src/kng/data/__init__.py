@@ -6,7 +6,6 @@ from kng.data.labels import Labels
 from kng.data.memory import covariates_of
 from kng.data.opening import (
     open_columns,
-    open_groups,
     open_labelled,
     open_labelled_columns,
     open_regression,
@@ -30,7 +29,6 @@ __all__ = [
     "TableSource",
     "covariates_of",
     "open_columns",
-    "open_groups",
     "open_labelled",
     "open_labelled_columns",
     "open_regression",

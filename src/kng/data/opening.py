@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError
@@ -14,6 +14,7 @@ from kng.data.engine import Column, Engine, Kind, state_schema
 from kng.data.grouped import GroupedTable
 from kng.data.labels import Labels
 from kng.data.memory import MemoryEngine, column_part, frame_names, is_named, layout
+from kng.data.people import PeopleEngine, Person
 from kng.data.positions import positions_of
 from kng.data.present import ALL, Present
 from kng.data.recipe import Filtered, Labelled, Plain, Recipe
@@ -22,7 +23,21 @@ from kng.data.source import TableSource
 from kng.data.where.filter import Filter
 
 
-def open_source(data: Any, encoding: Encoding, present: Present = ALL) -> TableSource:
+@overload
+def open_source(
+    data: Any, encoding: Encoding, present: Present = ALL, groups: None = None
+) -> TableSource: ...
+
+
+@overload
+def open_source(
+    data: Any, encoding: Encoding, present: Present, groups: Groups | None
+) -> TableSource | GroupedTable: ...
+
+
+def open_source(
+    data: Any, encoding: Encoding, present: Present = ALL, groups: Groups | None = None
+) -> TableSource | GroupedTable:
     """Return a source over the columns that the encoding names, or over all of them.
 
     Parameters
@@ -32,7 +47,11 @@ def open_source(data: Any, encoding: Encoding, present: Present = ALL) -> TableS
         How a record becomes integers.
     present : Present
         Which records count.
+    groups : Groups, optional
+        Declared groups; the source then has the records of each.
     """
+    if groups is not None:
+        return _open_groups(data, encoding, present, groups)
     names, width = encoding.bounds.columns, len(encoding)
     engine = open_table(data)
     if engine is None:
@@ -43,8 +62,8 @@ def open_source(data: Any, encoding: Encoding, present: Present = ALL) -> TableS
             )
         if present != ALL:
             raise SchemaError(
-                "where names columns, but the data have no column names. Give a data frame, a file "
-                "or a table."
+                f"{'where' if present.where else 'person'} names a column, but the data have no "
+                "column names. Give a data frame, a file or a table."
             )
         engine = MemoryEngine(layout(data, width))
         recipe = _number_recipe(engine, tuple(range(width)), encoding.bounds.dates)
@@ -65,9 +84,7 @@ def _number_recipe(engine: Engine, positions: Sequence[int], dates: Sequence[int
     return Plain(tuple(positions))
 
 
-def open_groups(
-    data: Any, encoding: Encoding, groups: Groups, present: Present = ALL
-) -> GroupedTable:
+def _open_groups(data: Any, encoding: Encoding, present: Present, groups: Groups) -> GroupedTable:
     """Return a source over the columns that the encoding names, in declared groups."""
     engine = open_table(data)
     if engine is None:
@@ -80,10 +97,18 @@ def open_groups(
         raise SchemaError(
             "With by= the bounds must name their columns, as in bounds={'wage': (0, 100)}."
         )
-    plain = Plain(positions_of(engine, names, len(encoding)))
+    positions = positions_of(engine, names, len(encoding), numbers=0)
+    recipe = _number_recipe(engine, positions, encoding.bounds.dates)
+    return in_groups(engine, recipe, encoding, groups, present)
+
+
+def in_groups(
+    engine: Engine, recipe: Recipe, encoding: Encoding, groups: Groups, present: Present
+) -> GroupedTable:
+    """Return a source over the records that count, in declared groups."""
     told = positions_of(engine, groups.columns, len(groups.columns), numbers=0)
     coding = Coding.of(groups, engine.columns(), told)
-    recipe = _filtered(engine, Coded(plain, coding), present)
+    engine, recipe = _counted(engine, Coded(recipe, coding), present)
     return GroupedTable(engine, recipe, encoding, coding.size)
 
 
@@ -154,14 +179,21 @@ def open_response(
 
 def counting(engine: Engine, recipe: Recipe, encoding: Encoding, present: Present) -> TableSource:
     """Return a source over the records that count."""
-    return TableSource(engine, _filtered(engine, recipe, present), encoding)
+    engine, recipe = _counted(engine, recipe, present)
+    return TableSource(engine, recipe, encoding)
 
 
-def _filtered(engine: Engine, recipe: Recipe, present: Present) -> Recipe:
-    """Return the recipe for the records that count."""
-    if present.where is None:
-        return recipe
-    return Filtered(recipe, Filter.of(present.where, engine.columns(), engine.called))
+def _counted(engine: Engine, recipe: Recipe, present: Present) -> tuple[Engine, Recipe]:
+    """Return an engine and a recipe for the records that count."""
+    columns, condition = engine.columns(), None
+    if present.where is not None:
+        condition = Filter.of(present.where, columns, engine.called)
+        recipe = Filtered(recipe, condition)
+    if present.person is None:
+        return engine, recipe
+    assert present.max_records is not None  # they are stated together
+    person = Person.of(present.person, present.max_records, columns, engine.called)
+    return PeopleEngine(engine, person, condition), recipe
 
 
 def _refuse_dates(column: Column, called: str) -> None:

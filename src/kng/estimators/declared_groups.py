@@ -9,20 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
 from kng.core.groups import Groups, Level
-from kng.data import GroupedTable, Present, TableSource, open_groups, open_source
 
 _LARGEST = sys.float_info.max
 # A group takes a draw of its own, and codes of groups are short numbers.
 _MOST = 2**16 - 1
 
 
-def groups_of(by: Any) -> Groups | None:
-    """Read ``by={column: levels}``; None where nothing is declared."""
-    if by is None:
-        return None
+def groups_of(by: Any) -> Groups:
+    """Read ``by={column: levels}``."""
     if not isinstance(by, Mapping):
         raise SpecError(
             "by must name columns and their levels, as in by={'sex': ['F', 'M']}. Which groups "
@@ -38,15 +34,6 @@ def groups_of(by: Any) -> Groups | None:
     if len(groups) > _MOST:
         raise SpecError(f"by declares {len(groups)} groups; the most that can be is {_MOST}.")
     return groups
-
-
-def open_present(
-    data: Any, records: Encoding, present: Present, groups: Groups | None
-) -> TableSource | GroupedTable:
-    """Open the records that count, in groups where there are any."""
-    if groups is None:
-        return open_source(data, records, present)
-    return open_groups(data, records, groups, present)
 
 
 def _levels(name: str, levels: Any) -> tuple[Level, ...]:

@@ -14,15 +14,16 @@ from kng.core.parts import Domain, Point
 from kng.core.problem import Problem
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
-from kng.data import Present, open_table
+from kng.data import open_source, open_table
 from kng.domains import Box
 from kng.estimators.based import between, refuse_coefficients, said
-from kng.estimators.declared_groups import groups_of, open_present
+from kng.estimators.declared_groups import groups_of
 from kng.estimators.planned import planned
 from kng.estimators.request import (
     details,
     named_norm,
     one_of,
+    present_of,
     request_of,
     stated,
     table_states,
@@ -52,6 +53,8 @@ def geometric_median(
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
+    person: str | None = None,
+    max_records: int | None = None,
     ledger: Any = None,
     random_state: Any = None,
 ) -> Release:
@@ -106,6 +109,9 @@ def geometric_median(
         Public bound on the number of records under add-remove.
     records_per_person : int
         How many records one person may have; the guarantee is per person.
+    person, max_records : str and int, optional
+        The column that says whose a record is, and how many records of each person are used at
+        most. The promise is then for people: others beyond that are left out. docs/people.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read.
     random_state : int, optional
@@ -131,6 +137,7 @@ def geometric_median(
         records_per_person=records_per_person,
         ledger=ledger,
         random_state=random_state,
+        present=present_of(where, person, max_records, records_per_person),
     )
     box = _each_column(bounds_of(bounds), data)
     names = ("auto", "kng", "exponential")
@@ -140,8 +147,8 @@ def geometric_median(
     units = _scale(scale, box)
     distance = Distance(tuple(units))
     records = distance.encode(box, granularity, missing)
-    present, groups = Present(where), groups_of(by)
-    source = open_present(data, records, present, groups)
+    groups = None if by is None else groups_of(by)
+    source = open_source(data, records, ask.present, groups)
     unit = ask.unit(source, groups)
     loss, lattice = distance.over(records), records.lattice
     place: Domain = Box.of(lattice) if way.base is None else between(lattice, way.base)
@@ -157,7 +164,7 @@ def geometric_median(
     facts = {
         "unit of distance": listed(show(v) for v in units),
         **details(records, unit),
-        **stated(present),
+        **stated(ask.present, groups),
     }
     if base is not None:
         facts |= said(base)

@@ -104,6 +104,9 @@ class LinearRegression(PrivateRegressor):
     where : str, optional
         A condition on columns of a table, such as "age >= 40"; records for which it does not hold
         are left out. docs/conditions.md.
+    person, max_records : str and int, optional
+        The column of a table that says whose a record is, and how many records of each person are
+        used at most. The promise is then for people. docs/people.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read. Copies and clones charge the same account, so
         cross-validation and grid search pay for every fit.
@@ -158,6 +161,8 @@ class LinearRegression(PrivateRegressor):
         records_per_person: int = 1,
         missing: Any = "drop",
         where: str | None = None,
+        person: str | None = None,
+        max_records: int | None = None,
         ledger: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -177,6 +182,8 @@ class LinearRegression(PrivateRegressor):
         self.records_per_person = records_per_person
         self.missing = missing
         self.where = where
+        self.person = person
+        self.max_records = max_records
         self.ledger = ledger
         self.random_state = random_state
 

@@ -87,6 +87,9 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
     where : str, optional
         A condition on columns of a table, such as "age >= 40"; records for which it does not hold
         are left out. docs/conditions.md.
+    person, max_records : str and int, optional
+        The column of a table that says whose a record is, and how many records of each person are
+        used at most. The promise is then for people. docs/people.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read. Copies and clones charge the same account.
     random_state : int, optional
@@ -142,6 +145,8 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         records_per_person: int = 1,
         missing: Any = "drop",
         where: str | None = None,
+        person: str | None = None,
+        max_records: int | None = None,
         ledger: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -161,6 +166,8 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         self.records_per_person = records_per_person
         self.missing = missing
         self.where = where
+        self.person = person
+        self.max_records = max_records
         self.ledger = ledger
         self.random_state = random_state
 

@@ -17,10 +17,10 @@ from kng.core.problem import Problem
 from kng.core.receipt_text import RECORD_BALL
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, release
-from kng.data import Present
+from kng.data import open_source
 from kng.domains import Box, Whole
 from kng.estimators.based import between, refuse_coefficients, said
-from kng.estimators.declared_groups import groups_of, open_present
+from kng.estimators.declared_groups import groups_of
 from kng.estimators.planned import planned
 from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
 from kng.estimators.request import (
@@ -28,6 +28,7 @@ from kng.estimators.request import (
     details,
     named_norm,
     one_of,
+    present_of,
     request_of,
     stated,
     table_states,
@@ -66,6 +67,8 @@ def mean(
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
+    person: str | None = None,
+    max_records: int | None = None,
     ledger: Any = None,
     random_state: Any = None,
 ) -> Release:
@@ -117,6 +120,9 @@ def mean(
         Public bound on the number of records under add-remove.
     records_per_person : int
         How many records one person may have; the guarantee is per person.
+    person, max_records : str and int, optional
+        The column that says whose a record is, and how many records of each person are used at
+        most. The promise is then for people: others beyond that are left out. docs/people.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read.
     random_state : int, optional
@@ -143,6 +149,7 @@ def mean(
         records_per_person=records_per_person,
         ledger=ledger,
         random_state=random_state,
+        present=present_of(where, person, max_records, records_per_person),
     )
     held = None
     if hasattr(type(bounds), "contains"):  # a domain
@@ -154,8 +161,8 @@ def mean(
     names = ("auto", "k-norm", "kng", "exponential")
     way = way_of(mechanism, names, norm=norm, domain=domain, sampler=sampler, base=base)
     one_of("sampler", way.sampler, ("auto", "noise", "order", "branch-and-bound", "hit-and-run"))
-    present, groups = Present(where), groups_of(by)
-    source = open_present(data, records, present, groups)
+    groups = None if by is None else groups_of(by)
+    source = open_source(data, records, ask.present, groups)
     unit = ask.unit(source, groups)
     if way.name in ("kng", "exponential"):
         weigh = KNG() if way.name == "kng" else Exponential()
@@ -171,7 +178,10 @@ def mean(
     def finish(drawn: Sequence[Point]) -> Point:
         return _estimate(plan, drawn[0], held)
 
-    answers, facts = problem.answers, {**_ball(held), **details(records, unit), **stated(present)}
+    answers, facts = (
+        problem.answers,
+        {**_ball(held), **details(records, unit), **stated(ask.present, groups)},
+    )
     if base is not None:
         facts = {**said(base), **facts}
     single = len(records) == 1 and groups is None

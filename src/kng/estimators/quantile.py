@@ -14,7 +14,6 @@ from kng.core.bounds import bounds_of
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, show
-from kng.core.groups import Groups
 from kng.core.lattice import Lattice
 from kng.core.parts import Domain, Point, Points, filled
 from kng.core.plan import DensityPlan
@@ -22,14 +21,15 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.core.release import Release
 from kng.corridor import Answer, Stage, certified, release
-from kng.data import Present
+from kng.data import open_source
 from kng.domains import Box, Ordered
 from kng.estimators.based import between, refuse_coefficients, said
-from kng.estimators.declared_groups import groups_of, open_present
+from kng.estimators.declared_groups import groups_of
 from kng.estimators.request import (
     Request,
     details,
     one_of,
+    present_of,
     request_of,
     stated,
     table_states,
@@ -69,6 +69,8 @@ def quantile(
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
+    person: str | None = None,
+    max_records: int | None = None,
     ledger: Any = None,
     random_state: Any = None,
 ) -> Release:
@@ -121,6 +123,9 @@ def quantile(
         Public bound on the number of records under add-remove.
     records_per_person : int
         How many records one person may have; the guarantee is per person.
+    person, max_records : str and int, optional
+        The column that says whose a record is, and how many records of each person are used at
+        most. The promise is then for people: others beyond that are left out. docs/people.md.
     ledger : Ledger or path, optional
         Account to charge before the data are read.
     random_state : int, optional
@@ -147,9 +152,10 @@ def quantile(
         records_per_person=records_per_person,
         ledger=ledger,
         random_state=random_state,
+        present=present_of(where, person, max_records, records_per_person),
     )
     parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler, base))
-    return _release("quantile", (data, Present(where), groups_of(by)), q, parts, ask)
+    return _release("quantile", (data, by), q, parts, ask)
 
 
 @table_states("bounds", "granularity")
@@ -169,6 +175,8 @@ def median(
     neighbours: str = "replace-one",
     n_max: int | None = None,
     records_per_person: int = 1,
+    person: str | None = None,
+    max_records: int | None = None,
     ledger: Any = None,
     random_state: Any = None,
 ) -> Release:
@@ -206,9 +214,10 @@ def median(
         records_per_person=records_per_person,
         ledger=ledger,
         random_state=random_state,
+        present=present_of(where, person, max_records, records_per_person),
     )
     parts = _parts(bounds, granularity, missing, (mechanism, domain, sampler, base))
-    return _release("median", (data, Present(where), groups_of(by)), Fraction(1, 2), parts, ask)
+    return _release("median", (data, by), Fraction(1, 2), parts, ask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,17 +270,16 @@ def _read_parts(
     return _Parts(records, weigh, weighed, way.sampler, tuple(said(base).items()))
 
 
-def _release(
-    name: str, held: tuple[Any, Present, Groups | None], q: Any, parts: _Parts, ask: Request
-) -> Release:
+def _release(name: str, held: tuple[Any, Any], q: Any, parts: _Parts, ask: Request) -> Release:
     """Release quantiles of data, of the records that count, in groups if there are any."""
     taus, records = _taus(q), parts.records
-    data, present, groups = held
-    source = open_present(data, records, present, groups)
+    data, by = held
+    groups = None if by is None else groups_of(by)
+    source = open_source(data, records, ask.present, groups)
     unit = ask.unit(source, groups)
     asked = parts, tuple(taus), unit, ask.epsilon
     plans = _plans(*asked) if parts.hashed else _plans.__wrapped__(*asked)
-    facts = {**dict(parts.said), **details(records, unit), **stated(present)}
+    facts = {**dict(parts.said), **details(records, unit), **stated(ask.present, groups)}
     if _several(q):
         share = {"epsilon per quantile": show(plans[0].epsilon)} if len(plans) == len(taus) else {}
         facts = {"quantiles": ", ".join(show(tau) for tau in taus), **share, **facts}

@@ -127,22 +127,10 @@ class QuantileRegressor(PrivateRegressor):
         "auto" is branch and bound for KNG and the exponential mechanism, and "perturbed", noise and
         a convex solve, for objective perturbation. By name only: the Markov chain, and
         "push-forward", KNG of the loss smoothed by a number, in real arithmetic.
-    neighbours : {"replace-one", "add-remove"}
-        Whether the number of records is public (one record replaced) or private.
-    n_max : int, optional
-        Public bound on the number of records under add-remove.
-    records_per_person : int
-        How many records one person may have; the guarantee is per person.
-    missing : "drop", a number, or {column: number}
-        What becomes of a record with a missing cell (NaN, None, text that is no number). "drop"
-        leaves it out, and how many are left out stays private; a number takes its place.
-    where : str, optional
-        A condition on columns of a table, such as "age >= 40"; records for which it does not hold
-        are left out. docs/conditions.md.
-    ledger : Ledger or path, optional
-        Account to charge before the data are read. Copies and clones charge the same account.
-    random_state : int, optional
-        Makes the fit repeatable. It is then a simulation: do not publish it; ledgers reject it.
+    neighbours, n_max, records_per_person, missing, where, person, max_records
+        As for `LinearRegression`.
+    ledger, random_state
+        As for `LinearRegression`.
 
     Attributes
     ----------
@@ -198,6 +186,8 @@ class QuantileRegressor(PrivateRegressor):
         records_per_person: int = 1,
         missing: Any = "drop",
         where: str | None = None,
+        person: str | None = None,
+        max_records: int | None = None,
         ledger: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -220,6 +210,8 @@ class QuantileRegressor(PrivateRegressor):
         self.records_per_person = records_per_person
         self.missing = missing
         self.where = where
+        self.person = person
+        self.max_records = max_records
         self.ledger = ledger
         self.random_state = random_state
 

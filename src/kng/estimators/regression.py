@@ -52,7 +52,7 @@ from kng.estimators.public_facts import (
     response_bounds,
     table_columns,
 )
-from kng.estimators.request import Request, Way, details, request_of, stated, way_of
+from kng.estimators.request import Request, Way, details, present_of, request_of, stated, way_of
 from kng.estimators.unfitted import Unfitted
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
     records_per_person: int
     missing: Any
     where: Any
+    person: Any
+    max_records: Any
     ledger: Any
     random_state: Any
     intercept_: Any
@@ -215,12 +217,13 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             records_per_person=self.records_per_person,
             ledger=self.ledger,
             random_state=self.random_state,
+            present=self._present,
         )
 
     @property
     def _present(self) -> Present:
         """Which records count."""
-        return Present(self.where)
+        return present_of(self.where, self.person, self.max_records, self.records_per_person)
 
     def _filled(self, design: Design, columns: Columns) -> Design:
         """Return a design with what missing cells count as, where it is stated."""

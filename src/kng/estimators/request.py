@@ -17,9 +17,9 @@ from kng.core.exact import listed, positive, show, whole
 from kng.core.groups import Groups
 from kng.core.kinds import members, require
 from kng.core.parts import Base, Domain, Ledger, Norm, described
-from kng.core.privacy import AddRemove, PrivacyUnit, RemoveAndAdd, ReplaceOne
+from kng.core.privacy import AddRemove, PrivacyUnit, RemoveAndAdd, ReplaceOne, read_records
 from kng.core.records import USUAL_MEMORY, Opened, Source
-from kng.data import Present, Table
+from kng.data import ALL, Present, Table
 from kng.estimators.based import base_part
 from kng.ledger import Ledger as StoredLedger
 
@@ -39,6 +39,7 @@ class Request:
     records_per_person: int
     ledger: Ledger | None
     bits: Bits
+    present: Present = ALL
     memory: int = USUAL_MEMORY  # bytes that what is made of the records may take
 
     def of(self, source: Source) -> Request:
@@ -52,6 +53,8 @@ class Request:
         """
         if source.promise is not None:
             source.promise.require(self.neighbours, self.ledger)
+        if self.present.person is not None:
+            return self._people()
         rows = source.rows_per_record
         if self.neighbours == AddRemove.name:
             return _unit(None, self.n_max, self.records_per_person, rows, source.presence)
@@ -68,6 +71,34 @@ class Request:
             return PrivacyUnit(RemoveAndAdd(n), self.records_per_person, source.presence)
         return _unit(n, None, self.records_per_person, None, source.presence)
 
+    def _people(self) -> PrivacyUnit:
+        """Return the unit of people: how many records each has, and all together, is private."""
+        relation = RemoveAndAdd if self.neighbours == ReplaceOne.name else AddRemove
+        known = relation() if self.n_max is None else relation(self.n_max)
+        return PrivacyUnit(known, self.records_per_person, "optional")
+
+
+def present_of(where: Any, person: Any, max_records: Any, records_per_person: Any) -> Present:
+    """Read which records count."""
+    if person is None and max_records is None:
+        return ALL if where is None else Present(where)
+    if person is None or max_records is None:
+        lacking = "max_records" if max_records is None else "person"
+        raise SpecError(
+            f"{lacking} is missing; person and max_records belong together, as in person='id', "
+            "max_records=5."
+        )
+    if not isinstance(person, str):
+        raise SpecError(f"person must be the name of the column with the ids, got {person!r}.")
+    if records_per_person != 1:
+        raise SpecError(
+            "records_per_person states how many records a person has, and max_records enforces it. "
+            "Leave records_per_person out."
+        )
+    most = whole(max_records, "max_records", 1)
+    read_records(most)
+    return Present(where, person, most)
+
 
 def table_states(*facts: str) -> Callable[[Function], Function]:
     """Let a declared table state options of a function that its caller leaves out.
@@ -82,7 +113,7 @@ def table_states(*facts: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         @wraps(function)
         def call(*given: Any, **options: Any) -> Any:
-            named = (*given, options.get("data"))
+            named = (*given, options.get("data"), options.get("column"))
             table = next((value for value in named if isinstance(value, Table)), None)
             if table is not None:
                 # Imported here: few calls need it.
@@ -119,6 +150,7 @@ def request_of(
     records_per_person: Any,
     ledger: Any,
     random_state: Any,
+    present: Present = ALL,
 ) -> Request:
     """Check the shared options; every fault is found here, before the data are touched."""
     if epsilon is None:
@@ -131,9 +163,10 @@ def request_of(
         )
     read = _numbers if _hashable(epsilon, n_max, records_per_person) else _numbers.__wrapped__
     return Request(
-        *read(epsilon, neighbours, n_max, records_per_person),
+        *read(epsilon, neighbours, n_max, present.max_records or records_per_person),
         _ledger(ledger),
         bits_of(random_state),
+        present,
     )
 
 
@@ -298,10 +331,16 @@ def _same(value: Any, usual: str | None) -> bool:
     return value is usual or (isinstance(value, str) and value == usual)
 
 
-def stated(present: Present) -> dict[str, str]:
-    """Return what a receipt says of which records count."""
-    where = present.where
-    return {} if where is None else {"where": f"{where} (other records are absent)"}
+def stated(present: Present, groups: Groups | None = None) -> dict[str, str]:
+    """Return what a receipt says of which records count, and of their groups."""
+    facts = {} if groups is None else {"by": groups.described}
+    if present.where is not None:
+        facts["where"] = f"{present.where} (other records are absent)"
+    if present.person is not None:
+        facts["person"] = (
+            f"column {present.person}; at most {present.max_records} records of each are used"
+        )
+    return facts
 
 
 def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
@@ -328,7 +367,14 @@ def _details(records: Encoding, unit: PrivacyUnit) -> tuple[tuple[str, str], ...
     facts = {
         "granularity": listed(show(step) for step in records.step),
         **_missing(records, unit),
+        **records_stated(unit),
     }
+    return tuple(facts.items())
+
+
+def records_stated(unit: PrivacyUnit) -> dict[str, str]:
+    """Return what a receipt says of the number of records."""
+    facts = {}
     if isinstance(unit.neighbours, ReplaceOne):
         facts["records"] = f"{unit.neighbours.n} (public)"
     elif isinstance(unit.neighbours, RemoveAndAdd) and unit.neighbours.stated is not None:
@@ -340,4 +386,4 @@ def _details(records: Encoding, unit: PrivacyUnit) -> tuple[tuple[str, str], ...
         facts["records"] = "private" if stated is None else f"private, at most {stated}"
     if unit.rows_per_record is not None:
         facts["rows per record"] = f"at most {unit.rows_per_record} (stated)"
-    return tuple(facts.items())
+    return facts

@@ -2,6 +2,7 @@
 
 from kng.norms.comparison import Comparison, compare
 from kng.norms.coordinate import CoordinateSup
+from kng.norms.exchange import Exchange
 from kng.norms.hull import Hull
 from kng.norms.intercept import InterceptSup
 from kng.norms.lp import L1, L2, LInf
@@ -14,6 +15,7 @@ __all__ = [
     "L2",
     "Comparison",
     "CoordinateSup",
+    "Exchange",
     "Hull",
     "InterceptSup",
     "LInf",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kng.core.parts import Norm
 from kng.core.shapes import (
     BoxShape,
+    ExchangeShape,
     FacetShape,
     InterceptShape,
     RoundShape,
@@ -13,6 +14,7 @@ from kng.core.shapes import (
     VariationShape,
 )
 from kng.norms.coordinate import CoordinateSup
+from kng.norms.exchange import Exchange
 from kng.norms.intercept import InterceptSup
 from kng.norms.lp import L1, L2, LInf
 from kng.norms.polytope import Polytope
@@ -35,5 +37,7 @@ def norm_of_shape(shape: Shape | None) -> Norm:
             return Polytope(facets=facets)
         case VariationShape():
             return Variation()
+        case ExchangeShape():
+            return Exchange()
         case None:
             return CoordinateSup()

@@ -97,12 +97,16 @@ class Filter:
 
     def holds(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Mask:
         """Return for which records it holds, given the columns in the order that it names them."""
+        return self.truth(numbers, texts).yes
+
+    def truth(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Truth:
+        """Return for which records it holds and for which it fails."""
         size = len(numbers[0]) if numbers else len(texts[0])
         cells: dict[tuple[str, str], Any] = {}
         cells |= {("number", name): c for name, c in zip(self.numbers, numbers, strict=True)}
         cells |= {("text", name): c for name, c in zip(self.texts, texts, strict=True)}
         with np.errstate(all="ignore"):
-            return _Look(cells, size).truth(self.condition).yes
+            return _Look(cells, size).truth(self.condition)
 
 
 def _refuse_kind(stated: str, column: Column, wanted: str) -> None:

@@ -1,6 +1,7 @@
 """Exact K-norm noise on the lattice of integer sums.
 
     sum norms:    coordinates separate, and each is a discrete Laplace variable
+    exchanges:    a level in whole numbers, then one of its points (`exchanges.py`)
     other norms:  u with density proportional to exp(-rate ||u||_K);  round(u)
 
 The second is drawn as lazily refined reals: uniforms known to some bits, logarithms enclosed in
@@ -30,9 +31,10 @@ from kng.core.lazy_noise import LazyNoise, noise_refusal, rounded_noise
 from kng.core.parts import Point
 from kng.core.plan import NoisePlan
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.shapes import BoxShape, SumShape
+from kng.core.shapes import BoxShape, ExchangeShape, SumShape
 from kng.core.uniforms import LazyUniform
-from kng.samplers.exact.coins import bernoulli_exp, uniform
+from kng.samplers.exact.exchanges import exchange_noise, exchange_refusal
+from kng.samplers.exact.geometric import geometric
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Noise:
         norm, dim = plan.problem.norm, len(plan.steps)
         if dim == 1 or isinstance(norm.shape, BoxShape | SumShape):
             return None
+        if isinstance(norm.shape, ExchangeShape):
+            return exchange_refusal(plan.steps)
         refused = noise_refusal(norm, dim)
         return None if refused is None else f"KNorm {refused}"
 
@@ -76,6 +80,8 @@ def noise(plan: NoisePlan, bits: Bits) -> Point:
             discrete_laplace(bits, plan.rate * weight * step)
             for weight, step in zip(weights, plan.steps, strict=True)
         )
+    if isinstance(shape, ExchangeShape):
+        return exchange_noise(bits, plan.rate * plan.steps[0], dim)
     if not isinstance(shape, BoxShape):
         assert isinstance(norm, LazyNorm)
         return rounded_noise(bits, LazyNoise(norm, plan.rate, dim), plan.steps)
@@ -87,18 +93,10 @@ def noise(plan: NoisePlan, bits: Bits) -> Point:
 def discrete_laplace(bits: Bits, rate: Fraction) -> int:
     """Return a whole number k with probability proportional to exp(-rate |k|).
 
-    A geometric variable of rate 1/t is cut from uniform digits and exponential coins, thinned
-    to rate s/t by division, and given a sign; zero is counted once.
+    A geometric variable with a sign; zero is counted once.
     """
-    s, t = rate.numerator, rate.denominator
     while True:
-        digit = uniform(bits, t)
-        if not bernoulli_exp(bits, Fraction(digit, t)):
-            continue
-        rounds = 0
-        while bernoulli_exp(bits, Fraction(1)):
-            rounds += 1
-        size = (digit + t * rounds) // s
+        size = geometric(bits, rate)
         negative = bits.take(1)
         if size or not negative:
             return -size if negative else size
