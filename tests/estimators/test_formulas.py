@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
-from click.testing import CliRunner
 
 import kng
 from kng.cli.main import main
@@ -118,7 +117,7 @@ def test_declared_categories_are_features(survey: pd.DataFrame, tmp_path: Path) 
 def test_refused_before_the_charge(
     formula: str, words: str, survey: pd.DataFrame, tmp_path: Path
 ) -> None:
-    ledger = kng.Ledger.create(tmp_path / "l", epsilon=1)
+    ledger = kng.Ledger(tmp_path / "l.ledger", cap=1)
     model = least_squares(epsilon=1, random_state=None, ledger=ledger)
     with pytest.raises(kng.KngError, match=words):
         model.fit(survey, formula=formula)
@@ -137,10 +136,11 @@ def test_what_a_formula_does_not_go_with(survey: pd.DataFrame) -> None:
         least_squares(bounds_X={"education": (6, 20)}).fit(survey, formula="wages ~ age")
 
 
-def test_at_the_shell(survey: pd.DataFrame, tmp_path: Path) -> None:
+def test_at_the_shell(
+    survey: pd.DataFrame, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     survey.to_csv(tmp_path / "s.csv", index=False)
     words = ["linear", str(tmp_path / "s.csv"), "--formula", f"wages ~ age + {SEX}"]
     words += ["--bounds", "age=18:70", "--bounds", "wages=0:100", "--epsilon", "10", "--seed", "1"]
-    done = CliRunner().invoke(main, words)
-    assert done.exit_code == 0, done.output
-    assert "sex[Male]" in done.output
+    assert main(words) == 0
+    assert "sex[Male]" in capfd.readouterr().out
