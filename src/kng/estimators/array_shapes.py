@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import validate_data
 
 from kng.core.errors import SchemaError, SpecError
 
@@ -128,3 +129,11 @@ def _array(data: Any, name: str) -> NDArray[Any]:
             f"{name} must be an array, a list or a data frame, got {type(data).__name__}."
         )
     return np.asarray(data)
+
+
+def checked(model: Any, X: Any, *, reset: bool = True) -> None:
+    """Check widths and names as scikit-learn does, in its words, by an error of ours."""
+    try:
+        validate_data(model, X, skip_check_array=True, reset=reset)
+    except (TypeError, ValueError) as error:
+        raise SchemaError(str(error)) from None

@@ -272,3 +272,11 @@ def _refuse_unknown(missing: Mapping[Any, Any], names: tuple[str, ...]) -> None:
             f"missing names {unknown[0]!r}, which is no column of the model. It has "
             f"{', '.join(map(repr, names))}."
         )
+
+
+def remember(model: Any, covariates_: Any = None, formula_: str | None = None) -> None:
+    """Keep what a formula makes of columns for predictions; without one forget an earlier one."""
+    for name, value in {"covariates_": covariates_, "formula_": formula_}.items():
+        vars(model).pop(name, None)
+        if value is not None:
+            setattr(model, name, value)

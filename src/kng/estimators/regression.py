@@ -35,10 +35,10 @@ from kng.data import (
 )
 from kng.data.formula.tree import Formula, plain_formula
 from kng.domains import L1Ball
-from kng.estimators.array_shapes import covariates_in, names_in, no_covariate, response_in
+from kng.estimators.array_shapes import checked, covariates_in, names_in, no_covariate, response_in
 from kng.estimators.based import effects_based, said
 from kng.estimators.fit import Fit
-from kng.estimators.predictions import checked, covariates_to_predict, remember
+from kng.estimators.predictions import covariates_to_predict
 from kng.estimators.public_facts import (
     Columns,
     Look,
@@ -48,6 +48,7 @@ from kng.estimators.public_facts import (
     declared_width,
     filled,
     has_dates,
+    remember,
     resolved,
     response_bounds,
     table_columns,
