@@ -36,8 +36,6 @@ def base_part(value: Any) -> None:
 
 def effects_based(base: Any, domain: Domain, half: Fraction | None) -> Domain:
     """Return a domain of effects with the base that is stated; by name its scale is ``half``."""
-    if base is None:
-        return domain
     if half is None and base in ("gaussian", "student"):
         raise SpecError(
             f"base={base!r} has half the range of y as its scale, and bounds_y is missing. Give "

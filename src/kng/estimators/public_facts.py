@@ -101,9 +101,9 @@ def table_columns(engine: Engine, target: Any, features: Any, bounds_x: Any) -> 
     return names
 
 
-def has_dates(bounds: Any) -> bool:
-    """Tell bounds of which some are dates."""
-    return bounds is not None and bool(bounds_of(bounds).dates)
+def has_dates(bounds: Any, of: str) -> bool:
+    """Tell bounds of which some are dates; ``of`` is X or y."""
+    return bounds is not None and bool(bounds_of(bounds, f"bounds_{of}").dates)
 
 
 def declared_width(bounds_x: Any) -> int | None:

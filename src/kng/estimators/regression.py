@@ -201,7 +201,8 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
 
     def _based(self, domain: Domain, half: Fraction | None) -> Domain:
         """Return a domain of ours with the base that is stated; by name its scale is ``half``."""
-        return effects_based(self._way.base, domain, half)
+        base = self._way.base
+        return domain if base is None else effects_based(base, domain, half)
 
     def _ball(self, coef_bound: Fraction | None) -> Domain | None:
         """Return where effects are looked for: a domain, or the ball that coef_bound is."""
@@ -267,7 +268,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
                 "the path of a file, an address or a kng.Table."
             )
         names = table_columns(engine, target, features, self.bounds_X)
-        if engine.stated or has_dates(self.bounds_X) or has_dates(self.bounds_y):
+        if engine.stated or has_dates(self.bounds_X, "X") or has_dates(self.bounds_y, "y"):
             return self._in_formula(engine, plain_formula(target, names), None)
         self._read(names)
         return Columns(len(names), names, target), self._of_columns(engine, (*names, target))
@@ -285,7 +286,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         """Open the covariates of a formula and, last, the response."""
         from kng.estimators.formulas import opened_beside
 
-        return opened_beside(engine, made, (target, has_dates(self.bounds_y)), self._present)
+        return opened_beside(engine, made, (target, has_dates(self.bounds_y, "y")), self._present)
 
     def _read(self, names: Sequence[str], **formula: Any) -> None:
         """Remember which columns of a table are read, and what a formula makes of them."""
