@@ -133,8 +133,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         """
         stated: dict[str, Any] = {}
         if formula is not None:
-            # Imported here: few fits need it.
-            from kng.estimators.formulas import only_formula, stated_with
+            from kng.estimators.formulas import only_formula, stated_with  # few fits need it
 
             said = only_formula(formula, y, target, features)
             return self._fit(
@@ -201,8 +200,8 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
 
     def _based(self, domain: Domain, half: Fraction | None) -> Domain:
         """Return a domain of ours with the base that is stated; by name its scale is ``half``."""
-        base = self._way.base
-        return domain if base is None else effects_based(base, domain, half)
+        way = self._way
+        return domain if way.base is None else effects_based(way.base, domain, half)
 
     def _ball(self, coef_bound: Fraction | None) -> Domain | None:
         """Return where effects are looked for: a domain, or the ball that coef_bound is."""
