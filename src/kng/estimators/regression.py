@@ -200,8 +200,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
 
     def _based(self, domain: Domain, half: Fraction | None) -> Domain:
         """Return a domain of ours with the base that is stated; by name its scale is ``half``."""
-        way = self._way
-        return domain if way.base is None else effects_based(way.base, domain, half)
+        return effects_based(b, domain, half) if (b := self._way.base) is not None else domain
 
     def _ball(self, coef_bound: Fraction | None) -> Domain | None:
         """Return where effects are looked for: a domain, or the ball that coef_bound is."""
