@@ -395,7 +395,7 @@ def test_bad_quantiles_are_refused_and_nothing_charged(q, error, says, ledger):
 )
 def test_a_ledger_of_the_wrong_kind_is_refused(statistic, wrong):
     with pytest.raises(
-        SpecTypeError, match=r"^ledger must be a kng\.Ledger or the path of one, got"
+        SpecTypeError, match=r"^ledger must be a kng\.Ledger, the path or the address of one"
     ):
         ask(statistic, RECORDS, ledger=wrong)
 

@@ -89,8 +89,8 @@ class WatchedLedger(kng.Ledger):
 
     watch: Watch
 
-    def reserve(self, event: Any, *, parameters: str) -> Any:
-        booking = super().reserve(event, parameters=parameters)
+    def reserve(self, event: Any, *, parameters: str, dataset: Any = None) -> Any:
+        booking = super().reserve(event, parameters=parameters, dataset=dataset)
         self.watch.begin()
         return booking
 
