@@ -234,7 +234,6 @@ class QuantileRegressor(PrivateRegressor):
         effects = self._box(design)
         apart = kept_apart(self.noncrossing, effects, design, unit, asked)
         memory, order = source.memory, asked.order(apart)
-        places = [order.index(i) for i in range(m)]
         plans = self._plans(design, unit, effects, asked, apart, memory=memory)
         answers = plans[0].problem.answers
         facts = self._described(columns, design, unit, asked, _DRAWN[apart])
@@ -254,7 +253,9 @@ class QuantileRegressor(PrivateRegressor):
             facts,
             finish,
             design.units.repeated(m),
-            lambda drawn: predicted_noise([plans[k] for k in places], drawn, design.half_y),
+            lambda drawn: predicted_noise(
+                [plans[order.index(i)] for i in range(m)], drawn, design.half_y
+            ),
         )
         self.release_ = release([Stage(plans, source)], answer, ask.ledger, ask.bits)
         self._read_off(asked, design.dim)
