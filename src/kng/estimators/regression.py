@@ -313,8 +313,7 @@ class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
             lattice, units = lattice.beside(also.lattice), units.ignoring(len(also.names))
 
         def finish(drawn: Sequence[Point]) -> Point:
-            fitted = fit.plan.place(drawn[-1])
-            return fitted if also is None else fitted + also.of(drawn)
+            return fit.plan.place(drawn[-1]) + (() if also is None else also.of(drawn))
 
         answer = Answer(
             self._statistic, lattice, False, self._public_bounds(columns), facts, finish, units,
@@ -322,10 +321,9 @@ class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
         )  # fmt: skip
         self.__dict__.pop("threshold_", None)
         result = release([*fit.before, Stage([fit.plan], source)], answer, ask.ledger, ask.bits)
-        if fit.threshold is not None:
-            self.threshold_ = float(fit.threshold)
-        elif "threshold" in result.also:
-            self.threshold_ = result.also["threshold"]
+        threshold = fit.threshold or result.also.get("threshold")
+        if threshold is not None:
+            self.threshold_ = float(threshold)
         return result
 
     def _coefficients(self, columns: Columns) -> tuple[str, ...]:
