@@ -321,8 +321,7 @@ class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
         )  # fmt: skip
         self.__dict__.pop("threshold_", None)
         result = release([*fit.before, Stage([fit.plan], source)], answer, ask.ledger, ask.bits)
-        threshold = fit.threshold or result.also.get("threshold")
-        if threshold is not None:
+        if (threshold := fit.threshold or result.also.get("threshold")) is not None:
             self.threshold_ = float(threshold)
         return result
 
