@@ -48,8 +48,8 @@ def fit(kind: str, **options: Any) -> Callable[[], object]:
 
 # Version 0.1 entered 26 files for a median and 37 for a linear regression, which was one draw. Its
 # default is three now: a median of the response, its spread, and the fit. Nine files of each call
-# are the road from a table of any engine to whole numbers (`kng.data`). One is what a receipt says of
-# the noise; where Delta depends on theta it is looked up at the theta that was drawn.
+# are the road from a table of any engine to whole numbers (`kng.data`). One says what
+# the noise is; where Delta depends on theta it is looked up at the theta that was drawn.
 CALLS = {
     "median": Call(lambda: kng.median(NUMBERS, **LINE), 26),
     "quantile": Call(lambda: kng.quantile(NUMBERS, [0.25, 0.75], **LINE), 34),

@@ -20,7 +20,8 @@ from kng.core.errors import IncompatibleParts, private_zone
 from kng.core.events import Planned, Reading, Settled, tell
 from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
-from kng.core.noise.stored import Noisy, said_of
+from kng.core.noise.grouped import GroupedNoise
+from kng.core.noise.stored import Noisy
 from kng.core.parts import Point
 from kng.core.payment import Ledger, charged, settle
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
@@ -90,6 +91,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     with private_zone():
         drawn = [_draw(stages, group, bits) for group in groups]
         integers = lattice.clamp([k for points in drawn for k in answer.finish(points)])
+        noise = [None if answer.noise is None else answer.noise(points) for points in drawn]
         result = Release(
             statistic=answer.statistic,
             integers=integers,
@@ -103,7 +105,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             version=__version__,
             units=answer.units,
             law=law,
-            noise=said_of(answer.noise, drawn, answer.groups),
+            noise=noise[0] if answer.groups is None else GroupedNoise.of(noise),
             groups=answer.groups,
             provenance=provenance,
         )

@@ -115,6 +115,8 @@ def read_regression(
     options: Mapping[str, Any], table: Table
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return what a regression takes beside, and the names of its covariates."""
+    if options["formula"] is not None:
+        return _read_formula(options), ()
     target = options["target"]
     if target is None:
         raise SpecError("target is missing; name the column to predict, as in --target income.")
@@ -132,6 +134,26 @@ def read_regression(
     if options["missing"]:
         arguments["missing"] = read_setting("missing", options["missing"])
     return arguments, covariates
+
+
+def _read_formula(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a regression by a formula takes; bounds are those of the columns it uses."""
+    from kng.data.formula.reading import read_formula
+
+    for name in ("target", "covariates"):
+        if options[name] is not None:
+            raise SpecError(f"--formula and --{name} are both given; the formula says it all.")
+    if options["missing"]:
+        raise SpecError("--missing cannot be a number with --formula. Leave it out.")
+    bounds = _named_bounds(options["bounds"]) if options["bounds"] else {}
+    target = read_formula(options["formula"]).target
+    rest = {name: ends for name, ends in bounds.items() if name != target}
+    return {
+        "bounds_X": rest or None,
+        "bounds_y": bounds.get(target),
+        "fit_intercept": not options["no_intercept"],
+        "where": options["where"],
+    }
 
 
 def read_classes(options: Mapping[str, Any], table: Table) -> Sequence[Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kng.core.groups import Groups
 from kng.core.noise.grouped import GroupedNoise
 from kng.core.noise.predicted import PredictedNoise
 from kng.core.noise.ranks import RankNoise
@@ -17,17 +16,6 @@ Noise = SumNoise | RatioNoise | RankNoise | PredictedNoise | GroupedNoise
 
 # Says what is known of the noise once points are drawn; post-processing.
 Noisy = Callable[[Sequence[Point]], Noise | None]
-
-
-def said_of(
-    noisy: Noisy | None, drawn: Sequence[Sequence[Point]], groups: Groups | None
-) -> Noise | None:
-    """Say what is known of the noise, of every group if there are some."""
-    if noisy is None:
-        return None
-    if groups is None:
-        return noisy(drawn[0])
-    return GroupedNoise.of([noisy(points) for points in drawn])
 
 
 def noise_from(facts: Any) -> Noise | None:
