@@ -12,6 +12,8 @@ from kng.core.receipt_text import facts
 if TYPE_CHECKING:
     from kng.core.release import Release
 
+_ONE, _HUNDRED = Decimal(1), Decimal(100)
+
 # What lines of a receipt are about, by their labels.
 LINES = {
     "guarantee": "How far the promise reaches. Exact: it holds for the program that ran, rounding "
@@ -78,16 +80,15 @@ def factor(epsilon: Fraction) -> str:
 
 def odds(epsilon: Fraction) -> tuple[str, str]:
     """Return what 50:50 becomes at most, in percent: e^epsilon against 1, the first rounded up."""
-    power = _exp(epsilon)
-    share = 100 * power / (1 + power)
-    against = 100 - share
+    context, power = _context(), _exp(epsilon)
+    share = context.divide(context.multiply(_HUNDRED, power), context.add(_ONE, power))
+    against = context.subtract(_HUNDRED, share)
     # Behind the comma as many digits as the smaller side has zeros, and one more.
     places = max(1, 1 - against.adjusted()) if against else 1
     if places > 20:
         return "100", "0"
-    unit = Decimal(1).scaleb(-places)
-    above = share.quantize(unit, ROUND_CEILING)
-    return _plain(above), _plain(100 - above)
+    above = context.quantize(share, _ONE.scaleb(-places, context))
+    return _plain(above), _plain(context.subtract(_HUNDRED, above))
 
 
 def for_custodians(release: Release) -> str:
@@ -158,10 +159,14 @@ def _divided(number: Fraction, digits: int) -> Decimal:
     return Context(prec=digits).divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
+def _context() -> Context:
+    """Return a context of our own: that of the caller would note what we round."""
+    return Context(prec=60, rounding=ROUND_CEILING)
+
+
 def _exp(epsilon: Fraction) -> Decimal:
     """Return e to the power epsilon, to 60 digits, not below it; at most e^10000."""
-    context = Context(prec=60, rounding=ROUND_CEILING)
-    capped = min(epsilon, Fraction(10_000))
+    context, capped = _context(), min(epsilon, Fraction(10_000))
     power = context.divide(Decimal(capped.numerator), Decimal(capped.denominator))
     return context.next_plus(context.exp(power))
 
@@ -172,7 +177,7 @@ def _up(number: Decimal, digits: int) -> Decimal:
 
 def _plain(number: Decimal) -> str:
     """Write a decimal without an exponent unless it is very long."""
-    short = number.normalize()
+    short = number.normalize(_context())
     if not short:
         return "0"
     return f"{short:f}" if -12 < short.adjusted() < 12 else f"{short:e}"
