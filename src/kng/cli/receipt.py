@@ -97,7 +97,7 @@ def _writer(out: str | None) -> Callable[[Release], str]:
     """Return what makes the text of the file; a page is loaded now, before the charge."""
     if out is None or not out.lower().endswith((".html", ".htm")):
         return lambda release: release.to_json(indent=2)
-    from kng.report.page import page, style
+    from kng.report.document import page, style
     from kng.report.receipts import Receipt
 
     style()
