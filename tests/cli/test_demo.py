@@ -14,6 +14,8 @@ import pytest
 
 import kng
 from kng.cli import demo
+from kng.core import receipt_words
+from kng.core.privacy import Assumption
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +66,8 @@ def test_the_release_is_real(story):
 def test_every_line_of_the_receipt_is_explained():
     release = kng.median([1, 2, 3], bounds=(0, 5), epsilon=1)
     labels = {label for label, _ in release.rows()} - {"assumption"}
-    assert labels | {assumption.value for assumption in release.assumptions} <= set(demo._LINES)
+    assert labels <= {*demo._LINES, *receipt_words.LINES}
+    assert set(release.assumptions) <= set(receipt_words.ASSUMED) == set(Assumption)
 
 
 def test_the_promise_in_words_is_the_one_in_numbers():

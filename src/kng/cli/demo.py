@@ -31,6 +31,7 @@ _VISITS: dict[str, Any] = {
 _SHARES = {"coinsurance": [0, 25, 95]}
 _DRAWS = 60
 
+# What the lines of this receipt mean; `receipt_words` has those that all receipts share.
 _LINES = {
     "median": "The answer, in dollars. It was drawn at random near the middle of the bills. Run "
     "the demo again and it differs a little. That is what protects people.",
@@ -38,17 +39,12 @@ _LINES = {
     "others: no answer becomes more than 1.65 times as likely (e to the power 0.5). Someone who "
     "held it 50:50 whether your records are these or those ends at 62:38 at most, whatever else "
     "they know.",
-    "guarantee": "How far the promise reaches. Exact: it holds for the program that ran, rounding "
-    "included, and not only for a formula.",
     "method": "The K-norm gradient mechanism: the further an answer is from splitting the bills "
     "in half, the less likely it is. The sampler draws from exactly that law.",
     "bounds": "Stated by us, not read from the data. A bill above 5000 counts as 5000.",
     "step": "The step of the data and of the answer: one cent.",
     "missing cells": "A record without a bill would be left out, and nobody learns how many were.",
     "records": "How many there are. This is public here; with --neighbours add-remove it is not.",
-    "random-bits": "The promise rests on two things. This one is the system's job.",
-    "unseen-clock": "This one is yours: let no outsider time the program.",
-    "version": "Which kng made the receipt.",
 }
 
 
@@ -163,14 +159,17 @@ def _ask_privately(data: Path, ledger: Ledger) -> None:
 
 def _explain(release: Release) -> None:
     """Print a receipt with a plain sentence under each of its lines."""
+    from kng.core.receipt_words import ASSUMED, LINES
+
     rows = release.rows()
+    known = LINES | {assumption.value: text for assumption, text in ASSUMED.items()} | _LINES
     width = max(len(label) for label, _ in rows)
     for label, text in rows:
         _print(text, indent=width + 5, first=f"   {label:<{width}}  ", bold=True)
         # Assumptions have one label, and a name in brackets at the end.
         named = text.rpartition("(")[2].removesuffix(")") if label == "assumption" else label
-        if named in _LINES:
-            _print(_LINES[named], indent=6)
+        if named in known:
+            _print(known[named], indent=6)
     click.echo()
 
 
