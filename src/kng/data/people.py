@@ -94,7 +94,10 @@ class PeopleEngine(LocalEngine):
             )
         self.called, self.memory = engine.called, engine.memory
         self.assumptions: tuple[Assumption, ...] = engine.assumptions
-        self.promise, self.stated = engine.promise, engine.stated
+        # The same dataset as without person=, to ledgers too; an engine of others says nothing.
+        self.origin = getattr(engine, "origin", None)
+        self.promise = getattr(engine, "promise", None)
+        self.stated = getattr(engine, "stated", {})
         self._engine, self._person, self._condition = engine, person, condition
         self._wanted = Asked(())
         self._shown: Cells | None = None
