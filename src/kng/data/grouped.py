@@ -23,7 +23,7 @@ from kng.core.records import USUAL_MEMORY, Integers, Kernel, Rows, Selection, St
 from kng.core.row_order import in_order
 from kng.data.engine import Blocks, Engine
 from kng.data.ingest import Ingest, prepare
-from kng.data.recipe import Recipe
+from kng.data.recipe import Recipe, load
 from kng.data.source import known, promise_of
 from kng.data.work import Gathered
 
@@ -194,6 +194,7 @@ class GroupedTable:
         self._tried = False
         prepare(encoding)
         engine.prepare(recipe.asked)
+        load(recipe)
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:

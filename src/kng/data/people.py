@@ -25,6 +25,7 @@ from kng.core.encoding import BATCH_RECORDS
 from kng.core.errors import IncompatibleParts, SchemaError
 from kng.core.privacy import Assumption
 from kng.data.engine import Asked, Block, Blocks, Column, Engine, Floats, Kind, LocalEngine
+from kng.data.recipe import nothing
 from kng.data.where.filter import Filter
 
 if TYPE_CHECKING:
@@ -115,7 +116,10 @@ class PeopleEngine(LocalEngine):
         numbers = {*self._wanted.numbers, *asked.numbers}
         texts = {*self._wanted.texts, *asked.texts}
         self._wanted = Asked(tuple(sorted(numbers)), tuple(sorted(texts)))
-        self._engine.prepare(self._gather.asked)
+        gather = self._gather
+        self._engine.prepare(gather.asked)
+        # Nobody's records: Arrow loads more when it is used, and nothing may load after the charge.
+        shown(_joined(gather, gather(iter([nothing(gather.asked)]))), self._person.most)
 
     def count(self) -> int:
         """Refuse: how many records are shown is private."""

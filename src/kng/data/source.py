@@ -21,7 +21,7 @@ from kng.core.row_order import in_order
 from kng.data.engine import Engine, WholeColumns
 from kng.data.ingest import prepare
 from kng.data.kept import Kept
-from kng.data.recipe import Filtered, Plain, Recipe
+from kng.data.recipe import Filtered, Plain, Recipe, load
 from kng.data.sums import MANY, ColumnSum, Sums
 from kng.data.work import Gathered, Work
 
@@ -40,6 +40,7 @@ class TableSource:
         self._kept = Kept(encoding, engine.room)
         prepare(encoding)
         engine.prepare(recipe.asked)
+        load(recipe)
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
