@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-services thorough product ledger check bench accuracy catalogue freeze clean
+.PHONY: demo test test-services thorough product ledger check bench plans accuracy catalogue freeze clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kng demo
@@ -44,6 +44,10 @@ check: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
+
+# What plans predict beside what simulations measure.
+plans: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.plans
 
 $(VENV)/.installed: pyproject.toml Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

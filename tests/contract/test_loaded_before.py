@@ -36,9 +36,7 @@ def test_texts_load_nothing_after_the_charge():
     """Arrow loads pandas when it is first used; no records at all would have left that undone."""
     kinds = ("levels", "people", "dates", "formula")
     running = [
-        subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, kind], stderr=subprocess.PIPE, text=True
-        )
+        subprocess.Popen([sys.executable, "-c", PROGRAM, kind], stderr=subprocess.PIPE, text=True)
         for kind in kinds
     ]
     for process in running:

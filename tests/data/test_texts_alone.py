@@ -15,7 +15,7 @@ from kng.data.engine import Asked
 from kng.data.registry import open_table
 
 
-class Sex(str, enum.Enum):
+class Sex(str, enum.Enum):  # noqa: UP042 - what str() makes of it is no level
     """Texts with names, as programs often hold them."""
 
     F = "F"

@@ -166,7 +166,8 @@ def _read(cell: Any) -> float:
     try:
         return float(cell)
     except OverflowError:
-        return np.inf if cell > 0 else -np.inf  # on the side of a number too large for float64
+        above: Any = cell > 0  # type: ignore[operator]
+        return np.inf if above else -np.inf  # on the side of a number too large for float64
 
 
 def numbers(cells: Iterable[Any]) -> Floats:
