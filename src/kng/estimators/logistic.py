@@ -25,7 +25,7 @@ from kng.estimators.array_shapes import covariates_in, response_in
 from kng.estimators.class_plans import REACH, ClassPlans, effects_box
 from kng.estimators.declared_classes import declared, labels_of
 from kng.estimators.predicted_noise import predicted_noise
-from kng.estimators.public_facts import Columns, Look, Openings, resolved
+from kng.estimators.public_facts import RESPONSE, Columns, Look, Openings, resolved
 from kng.estimators.regression import PrivateModel
 from kng.estimators.request import Request, details
 from kng.losses.linear_encoding import linear_design
@@ -266,6 +266,8 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
                 "epsilon per class": show(ask.epsilon / len(classes)),
                 "coefficients": tuple(f"{name} for {label}" for label in shown for name in names),
             }
+        if columns.response != RESPONSE:
+            found["labels"] = f"column {columns.response}"
         return {**found, **self._facts(), **rest, "other labels": "their records are left out"}
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
