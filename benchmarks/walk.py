@@ -50,9 +50,9 @@ def fit(kind: str, **options: Any) -> Callable[[], object]:
 # default is three now: a median of the response, its spread, and the fit. Nine files of each call
 # are the road from a table of any engine to whole numbers (`kng.data`).
 CALLS = {
-    "median": Call(lambda: kng.median(NUMBERS, **LINE), 25),
+    "median": Call(lambda: kng.median(NUMBERS, **LINE), 26),
     "quantile": Call(lambda: kng.quantile(NUMBERS, [0.25, 0.75], **LINE), 34),
-    "mean": Call(lambda: kng.mean(NUMBERS, **LINE), 35),
+    "mean": Call(lambda: kng.mean(NUMBERS, **LINE), 37),
     "geometric_median": Call(lambda: kng.geometric_median(X, **PLACES), 45),
     "LinearRegression": Call(fit("LinearRegression"), 72),
     "LinearRegression kng": Call(fit("LinearRegression", mechanism="kng"), 54),

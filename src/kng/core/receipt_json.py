@@ -14,7 +14,7 @@ from kng.core.errors import SpecError
 from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.law import Law
-from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
+from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, rho_of
 
 if TYPE_CHECKING:
     from kng.core.release import Release
@@ -26,6 +26,7 @@ _LEVELS = (str, int, float, bool)
 
 def written(release: Release, indent: int | None) -> str:
     """Write a release as JSON; exact numbers are strings such as "1/10"."""
+    one = rho_of(release.event.width)
     return json.dumps(
         {
             "format": _FORMAT,
@@ -46,6 +47,8 @@ def written(release: Release, indent: int | None) -> str:
             },
             "epsilon": str(release.event.epsilon),
             "loss_range": str(release.event.width),
+            # Of one draw it follows from the range.
+            **({} if release.event.rho == one else {"rho": str(release.event.rho)}),
             "guarantee": release.guarantee.value,
             "mechanism": release.mechanism,
             "sampler": release.sampler,
@@ -116,6 +119,7 @@ def fields(text: str) -> dict[str, Any]:
             neighbours=raw["neighbours"],
             records_per_person=_wholes([raw["records_per_person"]])[0],
             guarantee=Guarantee(raw["guarantee"]),
+            rho=Fraction(raw.get("rho", 0)),
         ),
         "sampler": raw["sampler"],
         "bounds": Bounds(

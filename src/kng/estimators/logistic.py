@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from kng.estimators.regression import PrivateModel
 from kng.estimators.request import Request, details
 from kng.losses.linear_encoding import linear_design
 from kng.losses.pointwise.odds import Odds
+
+if TYPE_CHECKING:
+    from kng.data.formula.covariates import Covariates
 
 
 class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
@@ -234,6 +237,14 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         """Open columns of a table, the last of them the label."""
         labels = labels_of(declared(self.classes))
         opening = partial(open_labelled_columns, engine, names, labels, present=self._present)
+        return Openings(opening, opening)
+
+    def _of_formula(self, engine: Engine, made: Covariates, target: str) -> Openings:
+        """Open the covariates of a formula and, last, the label."""
+        from kng.data.formula.opening import open_labelled_formula
+
+        label = target, labels_of(declared(self.classes))
+        opening = partial(open_labelled_formula, engine, made, label, present=self._present)
         return Openings(opening, opening)
 
     def _described(
