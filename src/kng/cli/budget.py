@@ -28,6 +28,7 @@ def budget() -> None:
 )
 @click.option(
     "--neighbours",
+    "--neighbors",
     metavar="NAME",
     help="replace-one or add-remove; fixed by the first charge unless given.",
 )

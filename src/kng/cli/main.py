@@ -14,9 +14,11 @@ import click
 
 from kng.cli.budget import budget
 from kng.cli.counts import count, histogram, proportion, total, variance
+from kng.cli.completion import completion
 from kng.cli.demo import demo
 from kng.cli.init import init
 from kng.cli.interrupts import ChargeWatch
+from kng.cli.predict import predict
 from kng.cli.regression import expectile, huber, linear, logistic, poisson, quantreg
 from kng.cli.reproduce import reproduce
 from kng.cli.sample import sample
@@ -67,7 +69,7 @@ for _command in (
     *(mean, quantile, median, geomedian),
     *(count, proportion, histogram, total, variance),
     *(linear, huber, quantreg, expectile, logistic, poisson),
-    *(init, budget, demo, sample, reproduce),
+    *(predict, init, budget, demo, sample, reproduce, completion),
 ):
     commands.add_command(_command)
 
