@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import StringIO
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -141,7 +142,7 @@ def _rows(model: StoredModel, block: Block) -> str:
     writer = csv.writer(out, lineterminator="\n")
     for at, row in enumerate(predictions):
         copied = [_text(column[at]) for column in texts]
-        writer.writerow([*copied, *("" if value != value else repr(value) for value in row)])
+        writer.writerow([*copied, *("" if isnan(value) else repr(value) for value in row)])
     return out.getvalue()
 
 

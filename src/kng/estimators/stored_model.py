@@ -96,9 +96,7 @@ def _planes(release: Release, names: tuple[str, ...]) -> tuple[tuple[str, ...], 
     raise SpecError("this receipt does not name the columns of its coefficients.")
 
 
-def _suffixes(
-    names: Sequence[str], covariates: Sequence[str], size: int
-) -> tuple[str, ...] | None:
+def _suffixes(names: Sequence[str], covariates: Sequence[str], size: int) -> tuple[str, ...] | None:
     """Return what is behind the covariates in each run of ``size`` names; None if they differ."""
     if len(names) % size:
         return None
@@ -119,7 +117,7 @@ def _suffixes(
 _Model = tuple[tuple[str, ...], Callable[[Array], Array]]
 
 
-def _straight(release: Release, planes: Sequence[str]) -> _Model:
+def _straight(_: Release, planes: Sequence[str]) -> _Model:
     """Return predictions as they are; planes of quantiles are sorted, as no quantiles cross."""
     if len(planes) == 1:
         return ("prediction",), lambda eta: eta
@@ -127,7 +125,7 @@ def _straight(release: Release, planes: Sequence[str]) -> _Model:
     return tuple(f"prediction{plane}" for plane in planes), lambda eta: np.sort(eta, axis=1)
 
 
-def _counts(release: Release, planes: Sequence[str]) -> _Model:
+def _counts(release: Release, _: Sequence[str]) -> _Model:
     """Return means, at most the upper bound of the response."""
     high = float(release.bounds.high[-1])
     return ("prediction",), lambda eta: np.asarray(np.minimum(np.exp(eta), high))
