@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-services thorough product check bench accuracy catalogue freeze clean
+.PHONY: demo test test-services thorough product ledger check bench plans accuracy catalogue freeze clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kng demo
@@ -29,6 +29,13 @@ thorough: $(VENV)/.installed-dev
 product: $(VENV)/.installed-dev
 	PRODUCT=full $(BIN)/python -m pytest tests/product --thorough -n $(WORKERS) --dist worksteal
 
+# Eight processes with 10,000 attempts on one account, and kill -9 200 times, in a file and on a
+# PostgreSQL server.
+ledger: $(VENV)/.installed-services
+	tests/services/install.sh
+	$(BIN)/python -m pytest tests/ledger/test_processes.py tests/services/test_postgres_ledger.py \
+	  --services --thorough -k "eight or kill" --durations=0
+
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -37,6 +44,10 @@ check: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
+
+# What plans predict beside what simulations measure.
+plans: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.plans
 
 $(VENV)/.installed: pyproject.toml Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -16,11 +16,14 @@ from typing import cast
 from kng.core.bits import Bits
 from kng.core.bounds import Bounds
 from kng.core.certificate import Certificate, event_of, parallel, weakest
-from kng.core.errors import IncompatibleParts, LedgerError, PrivateZoneError, private_zone
-from kng.core.events import Charged, Charging, Planned, Reading, Settled, tell
+from kng.core.errors import IncompatibleParts, private_zone
+from kng.core.events import Planned, Reading, Settled, tell
 from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
-from kng.core.parts import Charge, Ledger, Point
+from kng.core.noise.grouped import GroupedNoise
+from kng.core.noise.stored import Noisy
+from kng.core.parts import Point
+from kng.core.payment import Ledger, charged, settle
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 from kng.core.records import GroupedSource, Source
 from kng.core.release import Fact, Release
@@ -44,6 +47,7 @@ class Answer:
     details: Mapping[str, Fact]
     finish: Finish
     units: AffineMap | None = None
+    noise: Noisy | None = None
     groups: Groups | None = None
 
 
@@ -69,17 +73,21 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     certificate, event = _promised(tuple(plans), len(groups), bits.seeded)
     stated = (a for stage in stages for a in stage.source.assumptions)
     assumed = tuple(dict.fromkeys((*certificate.assumptions, *stated)))
-    parameters = _parameters(plans, answer)
     law, lattice = plans[-1].law, answer.lattice.repeated(len(groups))
     for load in [load for plan in plans for load in plan.loaders]:
         load()
     sampler = certificate.sampler.name
     tell(Planned(answer.statistic, event.mechanism, sampler, event.guarantee, event.epsilon))
-    charge = None if ledger is None else _charged(ledger, event, parameters)
+    charge = None
+    if ledger is not None:
+        charge = charged(ledger, event, _parameters(plans, answer), stages[0].source.dataset)
+        if charge.payload is not None:  # the same request was answered before
+            return Release.from_json(charge.payload)
     tell(Reading(plans[0].problem.unit.neighbours.n))
     with private_zone():
-        drawn = [answer.finish(_draw(stages, group, bits)) for group in groups]
-        integers = lattice.clamp([k for point in drawn for k in point])
+        drawn = [_draw(stages, group, bits) for group in groups]
+        integers = lattice.clamp([k for points in drawn for k in answer.finish(points)])
+        noise = [None if answer.noise is None else answer.noise(points) for points in drawn]
         result = Release(
             statistic=answer.statistic,
             integers=integers,
@@ -93,10 +101,11 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             version=__version__,
             units=answer.units,
             law=law,
+            noise=noise[0] if answer.groups is None else GroupedNoise.of(noise),
             groups=answer.groups,
         )
     if ledger is not None and charge is not None:
-        _settle(ledger, charge, result)
+        settle(ledger, charge, result.to_json())
     tell(Settled())
     return result
 
@@ -108,13 +117,6 @@ def _refuse_unfit(stages: Sequence[Stage], groups: Groups | None) -> None:
         # How many records a group has is private, so a plan may not know it.
         if absent or (groups is not None and unit.neighbours.n is not None):
             raise IncompatibleParts("The plan was made for records that all count and never move.")
-
-
-def _charged(ledger: Ledger, event: PrivacyEvent, parameters: str) -> Charge:
-    tell(Charging(event.epsilon))
-    charge = ledger.reserve(event, parameters=parameters)
-    tell(Charged(event.epsilon, charge.sequence))
-    return charge
 
 
 def _draw(stages: Sequence[Stage], group: int | None, bits: Bits) -> list[Point]:
@@ -131,16 +133,6 @@ def _draw(stages: Sequence[Stage], group: int | None, bits: Bits) -> list[Point]
             assert plan.certificate is not None  # `_promised` has seen it
             drawn.append(plan.certificate.sampler.draw(plan.given(drawn), field, bits))
     return drawn
-
-
-def _settle(ledger: Ledger, charge: Charge, result: Release) -> None:
-    """Store the release; a ledger that fails now has been charged already."""
-    try:
-        ledger.settle(charge, result.to_json())
-    except LedgerError as error:
-        raise PrivateZoneError(
-            f"The release was charged, but the ledger could not store it: {error} The charge stays."
-        ) from None
 
 
 @lru_cache(maxsize=256)
@@ -176,5 +168,7 @@ def _parameters(plans: Sequence[Plan], answer: Answer) -> str:
             "columns": answer.bounds.columns,
             "version": __version__,
             **answer.details,
+            # Several quantiles one by one have one law each.
+            "law": list(dict.fromkeys(str(plan.law) for plan in plans)),
         }
     )

@@ -69,7 +69,7 @@ def planned(ask: Ask, dataset: Any, relation: str, where: str | None, **options:
         (stage,) = caught.args
         (plan,) = stage.plans
         if groups:
-            each = [stage.of_group(at).source for at in range(groups)]
+            each = [stage.source.group(at) for at in range(groups)]
             return plan, [plan.read(source, [plan])[0].total for source in each]
         return plan, plan.read(stage.source, [plan])[0].total
     finally:

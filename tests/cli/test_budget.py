@@ -120,3 +120,68 @@ def test_verify_wants_the_head_that_was_written_down(run, ledger):
     outcome = run("budget", "verify", ledger.path, "--head", "0" * 64)
     assert outcome.code == 6
     assert "does not contain the head" in outcome.err
+
+
+def test_an_account_in_rho_shows_both(run, ages, tmp_path):
+    path = tmp_path / "a.ledger"
+    assert run("budget", "create", path, "--epsilon", 3, "--delta", "1e-6").code == 0
+    spend = ("median", ages, *AGE, "--ledger", path, "--epsilon", "0.1")
+    assert run(*spend).code == 0
+    shown = run("budget", "show", path).out
+    assert "cap         0.185069 rho\n" in shown
+    assert "spent       0.00125001 rho\n" in shown
+    assert "epsilon     0.1 (the sum)\n" in shown
+    assert "with delta  epsilon 0.1 at delta 1e-6\n" in shown
+    facts = json.loads(run("budget", "show", path, "--json", "--delta", "1e-9").out)
+    assert (facts["currency"], facts["epsilon_at_delta"]) == ("rho", "1/10")
+    assert Ledger(path).epsilon_at("1e-6") <= Ledger(path).epsilon
+    other = run("budget", "create", path, "--rho", "0.5", "--account", "b")
+    assert "cap         0.5 rho\n" in other.out
+    again = run("budget", "create", path, "--rho", "0.5", "--account", "b")
+    assert (again.code, "exists already" in again.err) == (2, True)
+    assert run("budget", "create", tmp_path / "b", "--rho", 1, "--epsilon", 1).code == 2
+
+
+def test_shares_keys_and_conversions(run, ages, ledger):
+    path = ledger.path
+    assert (
+        "analyst ann  0 of 0.5 spent"
+        in run("budget", "share", path, "--analyst", "ann", "--cap", "0.5").out
+    )
+    spend = ("median", ages, *AGE, "--ledger", path, "--epsilon", "0.1")
+    first = run(*spend, "--analyst", "ann", "--request-key", "k")
+    again = run(*spend, "--analyst", "ann", "--request-key", "k")
+    assert first.out.splitlines()[0] == again.out.splitlines()[0]
+    assert "answered before as entry 3: nothing was charged" in again.out
+    counted = run(*spend, "--neighbours", "add-remove")
+    assert "charged 0.2 (counts 2 times in its relation), 0.7 of 1 left" in counted.out
+    title, one, two = run("budget", "history", path).out.splitlines()
+    assert title.split()[-3:] == ["counts", "analyst", "request"]
+    assert one.split()[-2:] == ["ann", "k"]
+    assert two.rstrip().endswith("2 times")
+    other = run(*spend[:-1], "0.2", "--analyst", "ann", "--request-key", "k")
+    assert (other.code, "with another epsilon" in other.err) == (2, True)
+    stranger = run(*spend, "--analyst", "bob")
+    assert "kng budget share" in stranger.err
+    assert run("median", ages, *AGE, "--epsilon", 1, "--request-key", "k").code == 2
+
+
+def test_adopt_restore_and_close(run, ages, ledger):
+    path = ledger.path
+    old = path.read_bytes()
+    assert run("median", ages, *AGE, "--ledger", path, "--epsilon", "0.25").code == 0
+    newest = path.read_bytes()
+    path.write_bytes(old)
+    refused = run("budget", "show", path)
+    assert (refused.code, "run kng budget restore" in refused.err) == (6, True)
+    assert "spent      0.25\n" in run("budget", "restore", path, "--spent", "0.25").out
+    path.write_bytes(newest)
+    path.with_name(path.name + ".head").unlink()
+    refused = run("budget", "show", path)
+    assert (refused.code, "run kng budget adopt" in refused.err) == (6, True)
+    assert "spent      0.25\n" in run("budget", "adopt", path).out
+    closed = run("budget", "close", path)
+    assert "remaining  0 (closed: nothing more is charged)\n" in closed.out
+    late = run("median", ages, *AGE, "--ledger", path, "--epsilon", "0.25")
+    assert (late.code, "is closed" in late.err) == (3, True)
+    assert run("budget", "close", path).code == 3

@@ -46,7 +46,7 @@ def test_no_argument_is_left_out(command):
     assert names <= offered
     beside = {"column", "target", "covariates", "seed", "as_json", "out", "data", "no_intercept"}
     beside |= {field.name for field in fields(kng.Table)}  # how DATA are read
-    beside |= {"verbose", "quiet"}
+    beside |= {"verbose", "quiet", "account", "analyst", "request_key"}
     assert offered - names <= beside
 
 

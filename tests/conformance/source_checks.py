@@ -16,7 +16,10 @@ from kng.data import open_source
 Rows = list[tuple[Any, ...]]
 # Two columns, with steps that are a power of two and that are not.
 RULE = encoding_of(
-    bounds_of({"a": (0, 120), "b": (-3, 4)}), granularity=["1/4", "1/10"], missing=None, bits=20
+    bounds_of({"a": (0, 120), "b": (-3, 4)}),
+    granularity=["1/4", "1/10"],
+    missing=[60, "1/2"],
+    bits=20,
 )
 # Numbers, and what counts as missing or is clipped, in forms that most stores can hold.
 CELLS: tuple[Any, ...] = (
@@ -112,4 +115,4 @@ def _alike(source: Any, rows: Rows) -> None:
 def _unnamed() -> Encoding:
     """The same rule for rows without names."""
     bounds = bounds_of(([0, -3], [120, 4]))
-    return encoding_of(bounds, granularity=["1/4", "1/10"], missing=None, bits=20)
+    return encoding_of(bounds, granularity=["1/4", "1/10"], missing=[60, "1/2"], bits=20)

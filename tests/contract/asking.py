@@ -56,8 +56,8 @@ class WatchedLedger(kng.Ledger):
 
     journal: list[str]
 
-    def reserve(self, event: Any, *, parameters: str) -> Any:
-        booking = super().reserve(event, parameters=parameters)
+    def reserve(self, event: Any, *, parameters: str, dataset: Any = None) -> Any:
+        booking = super().reserve(event, parameters=parameters, dataset=dataset)
         self.journal.append("reserve")
         return booking
 

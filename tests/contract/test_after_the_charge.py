@@ -183,8 +183,8 @@ def test_a_file_that_vanishes_after_the_charge_says_nothing(statistic, books):
     file.write_text("a\n1\n2\n")
 
     class Vanishing(kng.Ledger):
-        def reserve(self, event: Any, *, parameters: str) -> Any:
-            booking = super().reserve(event, parameters=parameters)
+        def reserve(self, event: Any, *, parameters: str, dataset: Any = None) -> Any:
+            booking = super().reserve(event, parameters=parameters, dataset=dataset)
             file.unlink()
             return booking
 

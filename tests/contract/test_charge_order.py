@@ -87,8 +87,8 @@ class Switching(kng.Ledger):
 
     change: Any
 
-    def reserve(self, event: Any, *, parameters: str) -> Any:
-        booking = super().reserve(event, parameters=parameters)
+    def reserve(self, event: Any, *, parameters: str, dataset: Any = None) -> Any:
+        booking = super().reserve(event, parameters=parameters, dataset=dataset)
         self.change()
         return booking
 
@@ -156,7 +156,7 @@ def test_a_private_number_of_records_changes_nothing_before_the_charge(statistic
     for n in (0, 1, 5, 200_000):
 
         class Told(kng.Ledger):
-            def reserve(self, event: Any, *, parameters: str) -> Any:
+            def reserve(self, event: Any, *, parameters: str, dataset: Any = None) -> Any:
                 told.append((event, parameters))
                 raise BudgetError("enough", requested=event.epsilon, remaining=event.epsilon)
 

@@ -71,7 +71,6 @@ BOUNDS = [
     bad("no ends", SpecError, "bounds", "got 0 and 0", "one low and one high", bounds=([], [])),
     bad("no pair", SpecTypeError, "bounds['a']", "got int", PAIR, bounds={"a": 5}),
     bad("two pairs", SpecError, "bounds", "np.array", "pairs", bounds=[(0, 1), (10, 20)]),
-    bad("three pairs", SpecError, "bounds", "one array per end", "np.array", bounds=[(0, 1)] * 3),
     bad("no names", SchemaError, "bounds", "(z)", "Give a data frame", bounds={"z": (0, 1)}),
 ]
 
@@ -396,7 +395,7 @@ def test_bad_quantiles_are_refused_and_nothing_charged(q, error, says, ledger):
 )
 def test_a_ledger_of_the_wrong_kind_is_refused(statistic, wrong):
     with pytest.raises(
-        SpecTypeError, match=r"^ledger must be a kng\.Ledger or the path of one, got"
+        SpecTypeError, match=r"^ledger must be a kng\.Ledger, the path or the address of one"
     ):
         ask(statistic, RECORDS, ledger=wrong)
 

@@ -89,8 +89,8 @@ class WatchedLedger(kng.Ledger):
 
     watch: Watch
 
-    def reserve(self, event: Any, *, parameters: str) -> Any:
-        booking = super().reserve(event, parameters=parameters)
+    def reserve(self, event: Any, *, parameters: str, dataset: Any = None) -> Any:
+        booking = super().reserve(event, parameters=parameters, dataset=dataset)
         self.watch.begin()
         return booking
 
@@ -218,6 +218,11 @@ def statistics(folder: Path) -> Iterator[tuple[str, Call]]:
         yield f"mean {way}", asked("mean", column(), mechanism=way)
     yield "median", asked("median", column())
     yield "median of a file", asked("median", file, bounds={"a": (-1, 1)}, **ADD_REMOVE)
+    groups = {"bounds": {"a": (-1, 1)}, "by": {"b": [0.5, 1, 2], "c": ["x", "y"]}}
+    some = {"bounds": {"a": (-1, 1)}, "where": "b < 1 and c != 'x'"}
+    yield "mean of some records", asked("mean", file, **some)
+    yield "means of groups", asked("mean", file, **groups)
+    yield "medians of groups", asked("median", file, **groups, **ADD_REMOVE)
     several = {"q": [0.1, 0.5, 0.9]}
     yield "quantiles", asked("quantile", np.asfortranarray(column()), **several)
     yield "quantiles exponential", asked("quantile", column(), mechanism="exponential", **several)

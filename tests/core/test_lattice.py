@@ -72,8 +72,11 @@ def test_the_default_step_is_a_power_of_two_that_is_fine_enough(low, width, bits
     assert 2**bits <= last < 2 ** (bits + 1)
     assert last * step <= width < (last + 1) * step
     assert rule.lattice == Lattice((low,), (step,), (last,))
-    # A missing entry is in the middle of the bounds, to the nearest step.
-    assert abs(low + step * rule.missing[0] - (low + width / 2)) <= step / 2
+    # A record with a missing cell is absent, unless none can be missing: then it is in the middle.
+    assert rule.missing == (None,)
+    assert rule.complete == (0,)
+    (middle,) = rule.always(0).missing
+    assert abs(low + step * middle - (low + width / 2)) <= step
 
 
 @given(POSITIVE, POSITIVE)
@@ -89,7 +92,7 @@ def test_a_stated_step_is_used_as_it_is(width, step):
         rule = encoding_of(bounds, granularity=step, missing=None, bits=20)
         assert rule.step == (step,)
         assert rule.last == (width // step,)
-        assert 0 <= rule.missing[0] <= rule.last[0]
+        assert 0 <= rule.always(0).missing[0] <= rule.last[0]
 
 
 def test_the_most_steps_are_allowed_and_no_more():

@@ -236,6 +236,10 @@ BAD: dict[str, tuple[Any, str]] = {
     "one edge": (lambda **o: kng.histogram([1], edges=[0], **o), "two or more"),
     "no number": (lambda **o: kng.histogram([1], edges=[0, "x"], **o), "edges"),
     "one bin of all": (lambda **o: kng.histogram([1], edges=["-inf", "inf"], **o), "one bin"),
+    "one bin of all booleans": (
+        lambda **o: kng.histogram(np.array([True, False]), edges=[0, 1], **o),
+        "holds all records",
+    ),
     "both": (lambda **o: kng.histogram([1], edges=[0, 1], levels=[1], **o), "got both"),
     "neither": (lambda **o: kng.histogram([1], **o), "got neither"),
     "other of edges": (lambda **o: kng.histogram([1], edges=[0, 1], other="x", **o), "levels"),

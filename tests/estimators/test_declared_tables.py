@@ -59,6 +59,15 @@ def test_parts_put_together_take_a_declared_table():
     assert found.bounds.columns == ("age",)
 
 
+def test_a_histogram_of_a_declared_category_has_its_levels():
+    frame = {"sex": ["F", "M", "x", "F"] * 100}
+    options = {"epsilon": 1, "random_state": 3}
+    for other in ({}, {"other": "X"}):
+        table = kng.Table(frame, columns={"sex": {"levels": ["F", "M"], **other}})
+        said = kng.histogram(frame, levels={"sex": ["F", "M"]}, **other, **options)
+        assert receipt(kng.histogram(table["sex"], **options)) == receipt(said)
+
+
 def test_groups_are_named_by_a_declared_category():
     frame = {**FRAME, "sex": ["F", "M"] * 200}
     columns = {**COLUMNS, "sex": {"levels": ["F", "M"]}}
@@ -73,7 +82,7 @@ def test_groups_are_named_by_a_declared_category():
 
 @pytest.fixture
 def ledger(tmp_path):
-    return kng.Ledger(tmp_path / "a.ledger", cap=9)
+    return kng.Ledger(tmp_path / "a.ledger", cap=99)
 
 
 def releases(table, **options):
@@ -82,6 +91,11 @@ def releases(table, **options):
     return [
         lambda: kng.median(table["age"], epsilon=1, **options),
         lambda: kng.mean(table["age"], epsilon=1, **options),
+        lambda: kng.sum(table["age"], epsilon=1, **options),
+        lambda: kng.variance(table["age"], epsilon=1, **options),
+        lambda: kng.proportion(table, of="age > 30", epsilon=1, **options),
+        lambda: kng.histogram(table, edges={"age": [0, 50, 99]}, epsilon=1, **options),
+        lambda: kng.count(table, where="age > 30", epsilon=1, **options),
         lambda: kng.median(table["age"], by={"pay": [0, 1]}, epsilon=1, **options),
         lambda: kng.geometric_median(table, epsilon=1, **options),
         lambda: MEDIAN.release(table["age"], epsilon=1, **options),
@@ -97,7 +111,7 @@ def test_every_release_is_charged_to_the_declared_ledger(ledger):
 
 
 def test_another_ledger_or_relation_than_declared_is_refused_before_the_charge(ledger, tmp_path):
-    other = kng.Ledger(tmp_path / "b.ledger", cap=9)
+    other = kng.Ledger(tmp_path / "b.ledger", cap=99)
     table = kng.Table(FRAME, columns=COLUMNS, ledger=ledger, relation="replace-one")
     for release in releases(table, ledger=other):
         with pytest.raises(SpecError, match=r"declared with the ledger 'a.ledger'.*'b.ledger'"):
@@ -108,7 +122,7 @@ def test_another_ledger_or_relation_than_declared_is_refused_before_the_charge(l
     assert ledger.spent == other.spent == 0
     for release in releases(table, ledger=str(ledger.path)):
         release()
-    assert ledger.spent == 6
+    assert ledger.spent == 11
 
 
 def test_a_source_holds_its_release_to_the_promise_whatever_the_road(ledger):

@@ -38,7 +38,7 @@ WRONG = {
     "too wide": (secret(3, 3), "X has 3 features, but .* is expecting 2 features"),
     "sparse": (sparse.csr_array(secret(3, 2)), "Sparse data was passed"),
     "complex": (secret(3, 2) + 1j, "Complex data not supported"),
-    "dates": (np.full((3, 2), "2020-01-01", dtype="M8[D]"), "must hold numbers"),
+    "dates": (np.full((3, 2), "2020-01-01", dtype="M8[D]"), "holds date"),
     "none": (None, "X must be an array, a list or a data frame, got NoneType"),
     "a generator": ((row for row in secret(3, 2)), "got generator"),
     "a mapping": ({"a": secret(3), "b": secret(3)}, "got dict"),
@@ -46,7 +46,7 @@ WRONG = {
     "a frame of one column": (pd.DataFrame(secret(3, 1)), "X has 1 features"),
     "a frame of dates": (
         pd.DataFrame({0: pd.to_datetime(["2020-01-01"]), 1: [SECRET]}),
-        "must hold numbers",
+        "holds date",
     ),
     "a frame with a name twice": (
         pd.DataFrame(secret(3, 2), columns=["a", "a"]),

@@ -21,8 +21,8 @@ class WatchedLedger(kng.Ledger):
 
     journal: list[str]
 
-    def reserve(self, event: Any, *, parameters: str) -> Any:
-        booking = super().reserve(event, parameters=parameters)
+    def reserve(self, event: Any, *, parameters: str, dataset: Any = None) -> Any:
+        booking = super().reserve(event, parameters=parameters, dataset=dataset)
         self.journal.append("reserve")
         return booking
 
@@ -84,7 +84,7 @@ def test_a_private_number_of_records_changes_nothing_before_the_charge(way, book
     for n in (0, 1, 5, 200_000):
 
         class Told(kng.Ledger):
-            def reserve(self, event: Any, *, parameters: str) -> Any:
+            def reserve(self, event: Any, *, parameters: str, dataset: Any = None) -> Any:
                 told.append((event, parameters))
                 raise BudgetError("enough", requested=event.epsilon, remaining=event.epsilon)
 
@@ -158,8 +158,8 @@ def test_the_answer_is_about_the_data_at_the_charge_and_later(way, books):
     options = {"epsilon": 500, "coef_bound": ...} if way == "huber" else {"epsilon": 500}
 
     class Switching(kng.Ledger):
-        def reserve(self, event: Any, *, parameters: str) -> Any:
-            booking = super().reserve(event, parameters=parameters)
+        def reserve(self, event: Any, *, parameters: str, dataset: Any = None) -> Any:
+            booking = super().reserve(event, parameters=parameters, dataset=dataset)
             y[:] = -y
             return booking
 

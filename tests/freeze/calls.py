@@ -44,7 +44,7 @@ def calls() -> Iterator[tuple[str, Draw]]:
     """Yield the name and the draw of each call."""
     for name, relation in RELATIONS.items():
         for way in ("auto", "kng", "exponential", "k-norm"):
-            asked = {"bounds": (0, 1), "epsilon": 0.5, "mechanism": way, **relation}
+            asked = {"bounds": (0, 1), "epsilon": 0.5, "mechanism": way, "missing": 0.5, **relation}
             yield f"mean {way} {name}", lambda s, o=asked: kng.mean(column(), random_state=s, **o)
         for way in ("auto", "exponential"):
             asked = {"bounds": (-1, 2), "epsilon": 0.5, "mechanism": way, **relation}
@@ -56,7 +56,7 @@ def calls() -> Iterator[tuple[str, Draw]]:
         yield (
             f"mean of columns {name}",
             lambda s, o=relation: kng.mean(
-                table(100, 3), bounds=([-1] * 3, [1] * 3), epsilon=1, random_state=s, **o
+                table(100, 3), bounds=([-1] * 3, [1] * 3), missing=0, epsilon=1, random_state=s, **o
             ),
         )
         yield (

@@ -13,6 +13,7 @@ import numpy as np
 from freeze.calls import BOUNDS, RELATIONS, Draw, column, table
 
 import kng
+from kng.core.bounds import bounds_of
 
 Options = dict[str, Any]
 
@@ -183,8 +184,14 @@ def _asked(options: Options) -> Options:
     return {**rest, **RELATIONS[options.get("relation", "replace-one")]}
 
 
+def _middles(bounds: Any) -> Any:
+    """Return the middle of each column, which missing cells counted as when draws were frozen."""
+    box = bounds_of(bounds)
+    return [(low + high) / 2 for low, high in zip(box.low, box.high, strict=True)]
+
+
 def _called(call: Any, where: str, data: Any, options: Options, **rest: Any) -> tuple[str, Draw]:
-    asked = {**_asked(options), **rest}
+    asked = {"missing": _middles(rest["bounds"]), **_asked(options), **rest}
 
     def draw(bits: Any) -> kng.Release:
         if data is not None:
@@ -207,7 +214,7 @@ def _median_of(d: int, n: int, options: Options) -> tuple[str, Draw]:
 
 
 def _fit(kind: Any, d: int, options: Options, source: str = "memory") -> tuple[str, Draw]:
-    asked = {"epsilon": 5, **BOUNDS, **_asked(options)}
+    asked = {"epsilon": 5, "missing": 0, **BOUNDS, **_asked(options)}
     where = f"{d} covariates" if source == "memory" else source
     return _named(kind, where, options), partial(_fitted, kind, d, asked, source)
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from kng.core.errors import BudgetError, SpecError
 from kng.core.privacy import Guarantee, PrivacyEvent
-from kng.ledger.account import Account, accept
+from kng.ledger.accepting import accept
+from kng.ledger.account import Account
 from kng.ledger.amounts import GRAIN, LARGEST_CAP, LONGEST, read_cap, short, tell, units
 
 positives = st.fractions(min_value=Fraction(1, 10**6), max_value=5, max_denominator=10**6)

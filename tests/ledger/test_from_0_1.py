@@ -65,7 +65,7 @@ def test_the_first_charge_migrates(old, name, event) -> None:
     ledger = Ledger(old)
     head = ledger.head
     ledger.settle(ledger.reserve(event(), parameters="{}"), "new")
-    assert marks(old) == ("delete", 2)
+    assert marks(old) == ("delete", 3)
     assert beside(old) == {"", ".head"}
     assert HeadFile(old).read() == Head(CHARGES[name] + 4, ledger.head)
     assert [entry.parameters for entry in ledger.history()][-1] == "{}"
@@ -79,7 +79,7 @@ def test_the_first_charge_migrates(old, name, event) -> None:
 
 def test_a_new_account_migrates(old, name) -> None:
     Ledger(old, cap=3, account="other")
-    assert marks(old) == ("delete", 2)
+    assert marks(old) == ("delete", 3)
     assert Ledger(old).spent == Fraction(CHARGES[name], 10)
 
 
@@ -89,7 +89,7 @@ def test_a_refused_charge_does_not_migrate_by_halves(old, name, event) -> None:
     assert marks(old)[1] == 1  # whoever comes next, 0.1 or this version, finds its own
     assert len(Ledger(old).history()) == CHARGES[name]
     Ledger(old).reserve(event(), parameters="{}")
-    assert marks(old) == ("delete", 2)
+    assert marks(old) == ("delete", 3)
 
 
 @pytest.mark.parametrize("moment", ["charging", "_publish"])
@@ -110,7 +110,7 @@ def test_killed_while_it_migrates(old, name, event, moment: str) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     assert len(ledger.history()) == kept + (moment == "_publish")
     ledger.reserve(event(), parameters="{}")
-    assert marks(old) == ("delete", 2)
+    assert marks(old) == ("delete", 3)
     ledger.verify()
 
 
@@ -120,7 +120,7 @@ def test_several_processes_make_the_first_charge(old, name) -> None:
     booked, refusals = share(*[([], old)] * 4, attempts=5, cap="1", epsilon="1/10")
     assert (booked, refusals) == (rest, set())
     Ledger(old).verify()
-    assert marks(old) == ("delete", 2)
+    assert marks(old) == ("delete", 3)
 
 
 @pytest.mark.skipif(not hasattr(os, "link"), reason="needs hard links")
@@ -147,7 +147,7 @@ def test_somebody_turned_it_back_to_wal(path, event, sql) -> None:
     ledger = Ledger(path, cap=1)
     assert sql("PRAGMA journal_mode = WAL") == [("wal",)]
     ledger.reserve(event(), parameters="{}")
-    assert marks(path) == ("delete", 2)
+    assert marks(path) == ("delete", 3)
     assert ledger.spent == event().epsilon
 
 

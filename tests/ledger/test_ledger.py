@@ -17,7 +17,7 @@ from kng.core.errors import (
     SpecError,
     SpecTypeError,
 )
-from kng.core.parts import Ledger as LedgerProtocol
+from kng.core.payment import Ledger as LedgerProtocol
 from kng.core.privacy import Guarantee
 from kng.ledger import Ledger, State
 
@@ -170,7 +170,7 @@ def test_a_charge_is_settled_where_it_was_booked(path, event, tmp_path) -> None:
 def test_the_release_of_what_is_no_charge_is_refused(path, event) -> None:
     ledger = Ledger(path, cap=1)
     for sequence in (1, 2, 10**30):  # entry 1 opened the account
-        with pytest.raises(SpecError, match="is none"):
+        with pytest.raises(SpecError, match="is not a charge"):
             ledger.release_of(sequence)
 
 
@@ -179,10 +179,6 @@ def test_the_first_charge_fixes_the_relation(path, event) -> None:
     assert (ledger.neighbours, ledger.records_per_person) == (None, None)
     ledger.reserve(event(records_per_person=3), parameters="{}")
     assert (ledger.neighbours, ledger.records_per_person) == ("replace-one", 3)
-    for change in ({"neighbours": "add-remove", "records_per_person": 3}, {}):
-        with pytest.raises(SpecError, match="do not add up"):
-            ledger.reserve(event(**change), parameters="{}")
-    assert ledger.spent == Fraction(1, 10)
     Ledger(path, neighbours="replace-one", records_per_person=3)
     with pytest.raises(SpecError, match="has neighbours replace-one, not add-remove"):
         Ledger(path, neighbours="add-remove")
@@ -191,7 +187,7 @@ def test_the_first_charge_fixes_the_relation(path, event) -> None:
 
 def test_opening_may_fix_the_relation(path, event) -> None:
     ledger = Ledger(path, cap=1, neighbours="add-remove")
-    with pytest.raises(SpecError, match="is kept for neighbours='add-remove'"):
+    with pytest.raises(SpecError, match="Release with neighbours='add-remove'"):
         ledger.reserve(event(), parameters="{}")
     ledger.reserve(event(neighbours="add-remove", records_per_person=2), parameters="{}")
     assert ledger.records_per_person == 2
@@ -276,7 +272,7 @@ def test_the_file_is_durable_and_marked(path, sql) -> None:
     Ledger(path, cap=1)
     assert sql("PRAGMA journal_mode") == [("delete",)]
     assert sql("PRAGMA application_id") == [(int.from_bytes(b"kng$", "big"),)]
-    assert sql("PRAGMA user_version") == [(2,)]
+    assert sql("PRAGMA user_version") == [(3,)]
 
 
 def test_nothing_but_the_ledger_and_its_head_is_left(path, event) -> None:
@@ -323,7 +319,7 @@ def test_a_foreign_database_stays_as_it_is(path, sql, setup) -> None:
 
 def test_a_newer_format_is_refused(path, sql) -> None:
     ledger = Ledger(path, cap=1)
-    sql("PRAGMA user_version = 3")
+    sql("PRAGMA user_version = 4")
     with pytest.raises(LedgerError, match="another version of kng"):
         Ledger(path)
     with pytest.raises(LedgerError, match="another version of kng"):

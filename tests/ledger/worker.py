@@ -8,7 +8,7 @@ import sqlite3
 import sys
 import time
 import traceback
-from contextlib import closing
+from contextlib import closing, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -112,6 +112,8 @@ def loop(path: str, cap: str, epsilon: str, journal: str) -> None:
 
 def pack(size: str, cap: str, epsilon: str) -> None:
     """Start a pack of loops for every line of input, and tell how they ended after the next."""
+    with suppress(ImportError):
+        import adbc_driver_postgresql.dbapi  # noqa: F401 - once, for all of the pack
     ready()
     for line in sys.stdin:
         path, journal = line.split()

@@ -372,7 +372,7 @@ def test_membership_is_that_of_the_norm() -> None:
 def test_predicted_errors_are_those_of_draws(norm: Any) -> None:
     """The mean of two columns: standard deviations of 500 releases, within four of their own."""
     X = np.random.default_rng(0).uniform(-1, 1, (50, 2))
-    ask = {"bounds": ([-9, -9], [9, 9]), "epsilon": 4}
+    ask = {"bounds": ([-9, -9], [9, 9]), "epsilon": 4, "missing": 0}
     made = kng.KNorm(kng.losses.Location(kng.losses.Squared()), norm=norm)
     says = made.plan(n=50, **ask).predicted_error
     seen = np.array([made.release(X, random_state=k, **ask).value for k in range(500)])

@@ -62,7 +62,12 @@ def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
             )
         arguments["random_state"] = whole(options["seed"], "seed", 0)
     if options["ledger"] is not None:
-        arguments["ledger"] = open_ledger(options["ledger"])
+        ledger = open_ledger(options["ledger"], options["account"], options["analyst"])
+        key = options["request_key"]
+        arguments["ledger"] = ledger if key is None else ledger.request(key)
+    for name in ("account", "analyst", "request_key"):
+        if options[name] is not None and options["ledger"] is None:
+            raise SpecError(f"--{name.replace('_', '-')} is about a ledger; name it by --ledger.")
     return arguments
 
 
@@ -110,6 +115,8 @@ def read_regression(
     options: Mapping[str, Any], table: Table
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return what a regression takes beside, and the names of its covariates."""
+    if options["formula"] is not None:
+        return _read_formula(options), ()
     target = options["target"]
     if target is None:
         raise SpecError("target is missing; name the column to predict, as in --target income.")
@@ -127,6 +134,26 @@ def read_regression(
     if options["missing"]:
         arguments["missing"] = read_setting("missing", options["missing"])
     return arguments, covariates
+
+
+def _read_formula(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a regression by a formula takes; bounds are those of the columns it uses."""
+    from kng.data.formula.reading import read_formula
+
+    for name in ("target", "covariates"):
+        if options[name] is not None:
+            raise SpecError(f"--formula and --{name} are both given; the formula says it all.")
+    if options["missing"]:
+        raise SpecError("--missing cannot be a number with --formula. Leave it out.")
+    bounds = _named_bounds(options["bounds"]) if options["bounds"] else {}
+    target = read_formula(options["formula"]).target
+    rest = {name: ends for name, ends in bounds.items() if name != target}
+    return {
+        "bounds_X": rest or None,
+        "bounds_y": bounds.get(target),
+        "fit_intercept": not options["no_intercept"],
+        "where": options["where"],
+    }
 
 
 def read_classes(options: Mapping[str, Any], table: Table) -> Sequence[Any]:
@@ -278,14 +305,20 @@ def one_or_several(texts: Sequence[str]) -> str | list[str]:
     return words[0] if len(words) == 1 else words
 
 
-def open_ledger(path: str) -> Ledger:
+def open_ledger(path: str, account: str | None = None, analyst: str | None = None) -> Ledger:
     """Open a ledger that exists; only ``kng budget create`` makes one."""
     try:
-        return Ledger(path)
-    except SpecError:
+        return Ledger(path, account=account or "default", analyst=analyst)
+    except SpecError as error:
+        if analyst is not None and "has no analyst" in str(error):
+            raise SpecError(
+                f"{path} has no share for analyst {analyst!r} yet. Give one with: kng budget share "
+                f"{path} --analyst {analyst} --cap CAP"
+            ) from None
+        named = "" if account is None else f" --account {account}"
         raise LedgerError(
-            f"{path} holds no budget. Check the path, or create one with: "
-            f"kng budget create {path} --epsilon CAP"
+            f"{path} holds no budget{'' if account is None else f' called {account!r}'}. Check the "
+            f"path, or create one with: kng budget create {path}{named} --epsilon CAP"
         ) from None
 
 

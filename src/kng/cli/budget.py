@@ -1,31 +1,40 @@
-"""``kng budget``: create a ledger, and look at one."""
+"""``kng budget``: create a ledger, share it, look at it, and end or mend it."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from kng.ledger import Entry, Ledger
+from kng.cli.budget_views import ACCOUNT, LEDGER, history, show, table, verify
 
-_FILE = click.argument("file", metavar="FILE")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 @click.group()
 def budget() -> None:
-    """Create a budget of epsilon for one dataset, and look at it."""
+    """Create a budget for one dataset, and look at it."""
+
+
+for _view in (show, history, verify):
+    budget.add_command(_view)
 
 
 @budget.command(epilog="\b\nkng budget create survey.ledger --epsilon 2")
-@_FILE
+@LEDGER
 @click.option(
     "--epsilon",
     metavar="CAP",
-    help="The largest total epsilon of all releases: 1, 0.5 or 1/3. It never changes. Required.",
+    help="The largest total epsilon of all releases: 1, 0.5 or 1/3. It never changes. Required, "
+    "unless --rho is given.",
 )
+@click.option(
+    "--delta",
+    metavar="NUMBER",
+    help="Keep --epsilon but for this probability, as in 1e-6: many small releases then cost less.",
+)
+@click.option("--rho", metavar="CAP", help="The largest total rho (concentrated privacy) instead.")
 @click.option(
     "--neighbours",
     "--neighbors",
@@ -37,175 +46,139 @@ def budget() -> None:
     metavar="COUNT",
     help="How many records one person may have; fixed by the first charge unless given.",
 )
-def create(
-    file: str, epsilon: str | None, neighbours: str | None, records_per_person: str | None
+@ACCOUNT
+def create(  # noqa: PLR0917 - one for each option
+    file: str,
+    epsilon: str | None,
+    delta: str | None,
+    rho: str | None,
+    neighbours: str | None,
+    records_per_person: str | None,
+    account: str | None,
 ) -> None:
-    """Create a budget in a new FILE, on a local disk.
+    """Create a budget in a new FILE on a local disk, or in a PostgreSQL database.
 
     Keep FILE.head beside it: together they show if an older copy is put back.
     """
-    from pathlib import Path
-
-    from kng.core.errors import SpecError
     from kng.core.privacy import read_records
     from kng.ledger import Ledger
 
-    if epsilon is None:
-        raise SpecError("epsilon is missing; state the cap of the budget, as in --epsilon 2.")
-    if Path(file).exists():
-        raise SpecError(
-            f"{file} exists already. A cap never changes; use kng budget show to look at it, or "
-            "choose another name."
-        )
-    records = None
-    if records_per_person is not None:
-        records = read_records(records_per_person)
-    ledger = Ledger(file, cap=epsilon, neighbours=neighbours, records_per_person=records)
-    _table(_facts(ledger))
+    cap, currency = _cap(epsilon, delta, rho)
+    _require_new(file, account)
+    ledger = Ledger(
+        file,
+        cap=cap,
+        currency=currency,
+        account=account or "default",
+        neighbours=neighbours,
+        records_per_person=None if records_per_person is None else read_records(records_per_person),
+    )
+    table(ledger)
 
 
-@budget.command()
-@_FILE
-@_JSON
-def show(file: str, as_json: bool) -> None:
-    """Show what the budget in FILE holds, what is spent, and what it promises."""
-    from kng.cli.arguments import open_ledger
+@budget.command(epilog="\b\nkng budget share survey.ledger --analyst ann --cap 0.5")
+@LEDGER
+@click.option("--analyst", metavar="NAME", required=True, help="Who may spend it.")
+@click.option("--cap", metavar="CAP", required=True, help="The largest total. It never changes.")
+@ACCOUNT
+def share(file: str, analyst: str, cap: str, account: str | None) -> None:
+    """Let an analyst spend a part of the budget in FILE, and no more.
 
-    ledger = open_ledger(file)
-    if not as_json:
-        _table(_facts(ledger))
-        return
-    facts = {
-        "path": str(ledger.path),
-        "cap": str(ledger.cap),
-        "spent": str(ledger.spent),
-        "remaining": str(ledger.remaining),
-        "neighbours": ledger.neighbours,
-        "records_per_person": ledger.records_per_person,
-        "charges": len(ledger.history()),
-        "head": ledger.head,
-    }
-    click.echo(json.dumps(facts, indent=2))
-
-
-@budget.command()
-@_FILE
-@_JSON
-@click.option("--receipt", metavar="NUMBER", help="Print the stored receipt of one charge instead.")
-def history(file: str, as_json: bool, receipt: str | None) -> None:
-    """List the charges in FILE, oldest first."""
-    from kng.cli.arguments import open_ledger
-
-    ledger = open_ledger(file)
-    if receipt is not None:
-        _print_receipt(ledger, receipt)
-        return
-    entries = ledger.history()
-    if as_json:
-        click.echo(json.dumps([_plain(entry) for entry in entries], indent=2))
-        return
-    title = ("number", "time (UTC)", "epsilon", "statistic", "mechanism", "guarantee", "state")
-    rows = [title, *(_row(entry) for entry in entries)]
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
-
-
-@budget.command()
-@_FILE
-@click.option("--head", metavar="HASH", help="A head that you wrote down earlier.")
-def verify(file: str, head: str | None) -> None:
-    """Check the whole history of FILE: its chain of hashes and its sums.
-
-    Write the head down somewhere else now and then. Given back with --head, it proves that
-    nothing was taken away since.
+    Shares may add up to more than the budget: it is never overspent. Releases are charged to a
+    share by --analyst.
     """
     from kng.cli.arguments import open_ledger
+    from kng.ledger import Ledger
 
-    ledger = open_ledger(file)
-    ledger.verify(head)
-    click.echo("The history is whole and adds up.")
-    _table(_facts(ledger))
-
-
-def _facts(ledger: Ledger) -> list[tuple[str, str]]:
-    from kng.ledger.amounts import tell
-
-    return [
-        ("ledger", str(ledger.path)),
-        ("cap", tell(ledger.cap)),
-        ("spent", tell(ledger.spent)),
-        ("remaining", tell(ledger.remaining)),
-        ("promise", _promise(ledger)),
-        ("charges", str(len(ledger.history()))),
-        ("head", ledger.head),
-    ]
+    open_ledger(file, account)
+    Ledger(file, account=account or "default", analyst=analyst, cap=cap)
+    table(open_ledger(file, account))
 
 
-def _promise(ledger: Ledger) -> str:
-    """Say whom an epsilon of this account protects."""
-    neighbours, records = ledger.neighbours, ledger.records_per_person
-    if neighbours is None and records is None:
-        return "fixed by the first charge"
-    unit = {None: "fixed by the first charge", 1: "one record"}.get(
-        records, f"one person with up to {records} records"
-    )
-    return f"{unit}, {neighbours or 'neighbours fixed by the first charge'}"
+@budget.command()
+@LEDGER
+@ACCOUNT
+def close(file: str, account: str | None) -> None:
+    """Take no more charges, for good. What is left of the budget in FILE is given up."""
+    from kng.cli.arguments import open_ledger
+
+    ledger = open_ledger(file, account)
+    ledger.close_account()
+    table(ledger)
 
 
-def _row(entry: Entry) -> tuple[str, ...]:
-    from kng.ledger.amounts import tell
+@budget.command()
+@LEDGER
+@ACCOUNT
+def adopt(file: str, account: str | None) -> None:
+    """Accept a ledger that was moved, or has lost its .head file, as the newest copy.
 
-    return (
-        str(entry.sequence),
-        f"{entry.time:%Y-%m-%d %H:%M:%S}",
-        tell(entry.epsilon),
-        _statistic(entry.parameters),
-        entry.mechanism,
-        entry.guarantee.value,
-        entry.state.value,
-    )
+    The whole history is verified first. Do this only if nothing was charged since the copy was
+    made, and no other copy or name of it is in use; otherwise see kng budget restore.
+    """
+    from kng.ledger import Ledger
 
-
-def _plain(entry: Entry) -> dict[str, str | int]:
-    return {
-        "sequence": entry.sequence,
-        "time": entry.time.isoformat(),
-        "epsilon": str(entry.epsilon),
-        "loss_range": str(entry.width),
-        "mechanism": entry.mechanism,
-        "guarantee": entry.guarantee.value,
-        "state": entry.state.value,
-        "parameters": entry.parameters,
-        "hash": entry.hash,
-    }
+    table(Ledger.adopt(file, account=account or "default"))
 
 
-def _statistic(parameters: str) -> str:
-    """Say what a charge paid for; programs may book other texts than our own JSON."""
-    try:
-        facts = json.loads(parameters)
-        columns = ", ".join(facts.get("columns") or [])
-        return f"{facts['statistic']} of {columns}" if columns else str(facts["statistic"])
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return "-"
+@budget.command(epilog="\b\nkng budget restore survey.ledger --spent 0.3")
+@LEDGER
+@click.option(
+    "--spent",
+    multiple=True,
+    metavar="[ACCOUNT=]AMOUNT",
+    help="What was charged since the copy was made; all that is left unless given.",
+)
+@ACCOUNT
+def restore(file: str, spent: tuple[str, ...], account: str | None) -> None:
+    """Go on with an older copy of a ledger, after booking what was charged since.
+
+    What was charged cannot be read from an older copy. State it, from the receipts say; otherwise
+    all that is left counts as spent.
+    """
+    from kng.cli.arguments import read_setting
+    from kng.ledger import Ledger
+
+    amounts = read_setting("spent", spent)
+    table(Ledger.restore(file, spent=amounts, account=account or "default"))
 
 
-def _print_receipt(ledger: Ledger, number: str) -> None:
+def _cap(
+    epsilon: str | None, delta: str | None, rho: str | None
+) -> tuple[str | Fraction, str | None]:
+    """Read the cap and what it is counted in."""
+    from kng.core.composition import read_delta, rho_at
     from kng.core.errors import SpecError
-    from kng.core.exact import whole
+    from kng.ledger.amounts import read_cap
 
-    stored = ledger.release_of(whole(number, "receipt", 1))
-    if stored is None:
+    if rho is not None:
+        if epsilon is not None or delta is not None:
+            raise SpecError("--rho is a cap of its own. Leave out --epsilon and --delta.")
+        return rho, "rho"
+    if epsilon is None:
+        raise SpecError("epsilon is missing; state the cap of the budget, as in --epsilon 2.")
+    if delta is None:
+        return epsilon, None
+    return rho_at(read_cap(epsilon), read_delta(delta)), "rho"
+
+
+def _require_new(file: str, account: str | None) -> None:
+    """Refuse a file or an account that is there."""
+    from pathlib import Path
+
+    from kng.core.errors import SpecError
+    from kng.ledger import Ledger
+
+    there = account is None and "://" not in file and Path(file).exists()
+    if not there and (account is not None or "://" in file):
+        try:
+            Ledger(file, account=account or "default")
+        except SpecError:  # no such account yet
+            return
+        there = True
+    if there:
+        what = file if account is None else f"account {account!r} of {file}"
         raise SpecError(
-            f"charge {number} has no receipt: its release was cut short, or is under way. The "
-            "charge stays."
+            f"{what} exists already. A cap never changes; use kng budget show to look at it, or "
+            "choose another name."
         )
-    click.echo(stored)
-
-
-def _table(rows: list[tuple[str, str]]) -> None:
-    width = max(len(label) for label, _ in rows)
-    for label, text in rows:
-        click.echo(f"{label:<{width}}  {text}")

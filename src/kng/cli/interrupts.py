@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kng.core.events import Charged, Charging, Event, Planned, Settled
+from kng.core.events import Charged, Charging, Event, Planned, Repeated, Settled
 
 
 class ChargeWatch:
@@ -14,7 +14,7 @@ class ChargeWatch:
 
     def told(self, event: Event) -> None:
         """Note what matters for the charge."""
-        if isinstance(event, Planned):
+        if isinstance(event, Planned | Repeated):
             self._event, self._settled = None, False
         elif isinstance(event, Charging | Charged):
             self._event = event

@@ -90,8 +90,17 @@ QUANTILE = option(
 )
 LEDGER = option(
     "--ledger",
-    metavar="FILE",
-    help="Budget to charge before the data are read; see kng budget create.",
+    metavar="FILE|ADDRESS",
+    help="Budget to charge before the data are read: a file, or the postgresql:// address of a "
+    "database. See kng budget create.",
+)
+ACCOUNT = option("--account", metavar="NAME", help="With --ledger: one of several accounts.")
+ANALYST = option("--analyst", metavar="NAME", help="With --ledger: whose share to charge as well.")
+REQUEST_KEY = option(
+    "--request-key",
+    metavar="KEY",
+    help="With --ledger: charge this request once. Made again under the same key, it returns the "
+    "stored answer.",
 )
 SEED = option(
     "--seed",
@@ -113,7 +122,11 @@ def sampler(*exact: str, chains: tuple[str, ...] = ("hit-and-run",)) -> Decorato
 
 
 # What every release says about its promise, its account and its receipt.
-PROMISE = (NEIGHBOURS, N_MAX, RECORDS_PER_PERSON, PERSON, MAX_RECORDS, LEDGER, SEED, JSON, OUT)
+PROMISE = (
+    *(NEIGHBOURS, N_MAX, RECORDS_PER_PERSON, PERSON, MAX_RECORDS),
+    *(LEDGER, ACCOUNT, ANALYST, REQUEST_KEY),
+    *(SEED, JSON, OUT),
+)
 
 
 def with_options(*options: Decorator) -> Decorator:

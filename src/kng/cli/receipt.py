@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import click
 
+from kng.cli.budget_views import left
 from kng.cli.progress import progress_shown
 from kng.cli.tables import threads_limited
 from kng.cli.verbosity import is_quiet
 from kng.core.errors import KngError, PrivateZoneError, SpecError
+from kng.core.events import Charged, Event, Repeated, watched_by
 from kng.core.release import Release
 from kng.ledger import Ledger
 from kng.ledger.amounts import tell
@@ -83,13 +85,39 @@ def hand_over(
     with nullcontext() if out is None else ReceiptFile(out) as file:
         # A program that reads JSON from a pipe is not looking at a terminal.
         piped = options["as_json"] and not sys.stdout.isatty()
-        with threads_limited(options), progress_shown(quiet=piped or is_quiet()):
+        charges = _Charges()
+        shown = progress_shown(quiet=piped or is_quiet())
+        with threads_limited(options), shown, watched_by(charges):
             release = compute()
-        deliver(release, as_json=options["as_json"], file=file, ledger=ledger)
+        booked = _booked(release, ledger, charges)
+        deliver(release, as_json=options["as_json"], file=file, ledger=ledger, booked=booked)
+
+
+class _Charges:
+    """Remembers what a release was charged."""
+
+    def __init__(self) -> None:
+        self.last: Charged | Repeated | None = None
+
+    def told(self, event: Event) -> None:
+        """Note a charge."""
+        if isinstance(event, Charged | Repeated):
+            self.last = event
+
+    def passed(self, records: int) -> None:
+        """Ignore records."""
+
+    def ended(self) -> None:
+        """Ignore passes."""
 
 
 def deliver(
-    release: Release, *, as_json: bool, file: ReceiptFile | None, ledger: Ledger | None
+    release: Release,
+    *,
+    as_json: bool,
+    file: ReceiptFile | None,
+    ledger: Ledger | None,
+    booked: str,
 ) -> None:
     """Show the release, and store it if a file is waiting for it.
 
@@ -103,11 +131,11 @@ def deliver(
         except OSError as error:
             troubles.append(f"{file.path} could not be written ({error.strerror})")
     try:
-        click.echo(receipt if as_json else f"{release!r}\n{_booked(release, ledger)}")
+        click.echo(receipt if as_json else f"{release!r}\n{booked}")
     except OSError as error:
         troubles.append(f"standard output could not be written ({error.strerror})")
     if troubles:
-        again = f" Read it with: kng budget history {ledger.path} --receipt N" if ledger else ""
+        again = f" Read it with: kng budget history {ledger.called} --receipt N" if ledger else ""
         raise PrivateZoneError(
             f"The answer was drawn and its charge stays, but {' and '.join(troubles)}.{again}"
         )
@@ -115,14 +143,24 @@ def deliver(
         click.echo(f"Receipt written to {file.path}", err=True)
 
 
-def _booked(release: Release, ledger: Ledger | None) -> str:
-    """Return one more row for the table: what is left of the budget."""
+def _booked(release: Release, ledger: Ledger | None, charges: _Charges) -> str:
+    """Return one more row for the table: what was charged, and what is left of the budget."""
     width = max(len(label) for label, _ in release.rows())
     if ledger is None:
         text = "none: nothing keeps count of this epsilon (see --ledger)"
     else:
-        try:
-            text = f"{ledger.path.name}, {tell(ledger.remaining)} of {tell(ledger.cap)} left"
-        except KngError:  # the answer is paid for and must be shown, whatever became of the ledger
-            text = ledger.path.name
+        text = Path(ledger.called).name + _counted(release, charges.last)
+        with suppress(KngError):  # the answer is paid for, whatever became of the ledger
+            unit = ledger.currency
+            text += f", {left(ledger.remaining, unit)} of {left(ledger.cap, unit)} left"
     return f"{'ledger':<{width}}  {text}"
+
+
+def _counted(release: Release, charge: Charged | Repeated | None) -> str:
+    """Say what was charged where it is not the epsilon of the release."""
+    if isinstance(charge, Repeated):
+        return f", answered before as entry {charge.entry}: nothing was charged"
+    if charge is None or charge.epsilon == release.event.epsilon:
+        return ""
+    times = charge.epsilon / release.event.epsilon
+    return f", charged {tell(charge.epsilon)} (counts {times} times in its relation)"

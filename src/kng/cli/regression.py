@@ -29,6 +29,12 @@ _shared = with_options(
         metavar="A,B,C",
         help="The columns to predict it from; those that have bounds unless given.",
     ),
+    option(
+        "--formula",
+        metavar="FORMULA",
+        help="In place of both: \"wages ~ age + C(sex, levels=['F', 'M'])\", with --bounds for the "
+        "columns of numbers that it uses.",
+    ),
     EPSILON,
     option(
         "--bounds",
@@ -241,7 +247,10 @@ def _release(estimator: str, options: dict[str, Any]) -> None:
     model = getattr(kng, estimator)(**arguments, **columns)
 
     def compute() -> kng.Release:
-        model.fit(table, target=options["target"], features=list(covariates))
+        if options["formula"] is not None:
+            model.fit(table, formula=options["formula"])
+        else:
+            model.fit(table, target=options["target"], features=list(covariates))
         release: kng.Release = model.release_
         return release
 

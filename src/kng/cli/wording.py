@@ -58,6 +58,8 @@ _PHRASES = (
     (r"\bhistory\(\) lists", "kng budget history lists"),
     (r"^sequence must be that of", "--receipt must be the number of"),
     (r"\brun verify\(\)", "run kng budget verify"),
+    (r"\bcall Ledger\.(adopt|restore)(\('(.*?)'\))?", r"run kng budget \1 \3"),
+    (r" shows in history\(\)", " shows in kng budget history"),
     (r"Use fit_intercept=True", "Leave out --no-intercept"),
     (r"fit_intercept=False", "--no-intercept"),
     (r"coef_bound=None", "no --coef-bound"),

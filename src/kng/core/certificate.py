@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from kng.core.parts import Sampler, Standing, standing_of
-from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, PrivacyUnit
+from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, PrivacyUnit, rho_of
 from kng.core.smoothing import Smoothing
 
 
@@ -59,7 +59,7 @@ class Spending(Protocol):
 
 
 def event_of(plans: Sequence[Spending], unit: PrivacyUnit, guarantee: Guarantee) -> PrivacyEvent:
-    """Return what several plans cost together: epsilons add, and so do the ranges."""
+    """Return what several plans cost together: epsilons add, ranges add, and so do their rhos."""
     return PrivacyEvent(
         epsilon=sum((plan.epsilon for plan in plans), Fraction(0)),
         width=sum((plan.width for plan in plans), Fraction(0)),
@@ -67,6 +67,7 @@ def event_of(plans: Sequence[Spending], unit: PrivacyUnit, guarantee: Guarantee)
         neighbours=unit.neighbours.name,
         records_per_person=unit.records_per_person,
         guarantee=guarantee,
+        rho=sum((rho_of(plan.width) for plan in plans), Fraction(0)),
     )
 
 
@@ -81,4 +82,6 @@ def parallel(events: Sequence[PrivacyEvent], unit: PrivacyUnit) -> PrivacyEvent:
     further = max(event.width - event.epsilon for event in events)
     touched = min(unit.rows, len(events))
     width = min(epsilon + touched * further, 2 * epsilon)
-    return replace(events[0], epsilon=epsilon, width=width)
+    # Where rows lie in several groups, all draws together have this range, and 0 stands for it.
+    rho = max(event.rho for event in events) if touched == 1 else Fraction(0)
+    return replace(events[0], epsilon=epsilon, width=width, rho=rho)

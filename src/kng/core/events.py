@@ -68,6 +68,17 @@ class Charged:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """The same request was charged and answered before; its answer is returned."""
+
+    epsilon: Fraction
+    entry: int
+
+    def __str__(self) -> str:
+        return f"answered before, ledger entry {self.entry}; nothing is charged"
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """Records are about to be read, and the answer drawn; their number if it is public."""
 
@@ -85,7 +96,7 @@ class Settled:
         return "settled"
 
 
-Event = Counting | Planned | Charging | Charged | Reading | Settled
+Event = Counting | Planned | Charging | Charged | Repeated | Reading | Settled
 
 
 class Watcher(Protocol):

@@ -22,7 +22,6 @@ from kng.core.base_measure import Base
 from kng.core.bits import Bits
 from kng.core.bodies import Body, Piece
 from kng.core.exact import show
-from kng.core.privacy import PrivacyEvent
 from kng.core.regions import Grid, Region
 from kng.core.shapes import Shape
 
@@ -375,25 +374,4 @@ class Sampler(Protocol[P, F_contra]):
 
     def draw(self, plan: P, field: F_contra, bits: Bits) -> Point:
         """Return a point with the plan's law; must not fail and must not reveal anything."""
-        ...
-
-
-class Charge(Protocol):
-    """A booked charge, to be settled with the release it paid for."""
-
-    @property
-    def sequence(self) -> int:
-        """Position in the ledger's chain."""
-        ...
-
-
-class Ledger(Protocol):
-    """Who pays."""
-
-    def reserve(self, event: PrivacyEvent, *, parameters: str) -> Charge:
-        """Book the event durably, or refuse with BudgetError."""
-        ...
-
-    def settle(self, charge: Charge, payload: str) -> None:
-        """Store the release that the charge paid for."""
         ...

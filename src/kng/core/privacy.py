@@ -170,7 +170,8 @@ class PrivacyEvent:
 
     ``width`` bounds the range of the privacy loss, given random numbers that no record decides:
     epsilon for KNG and the exponential mechanism (a bounded-range mechanism), 2 epsilon for
-    additive noise. Composition by concentrated privacy starts from it: rho = width**2 / 8.
+    additive noise. ``rho`` is what concentrated privacy adds up: the sum of width**2 / 8 over the
+    draws of the release (docs/proofs/lemmas/conversion.md); 0 stands for one draw.
     """
 
     epsilon: Fraction
@@ -179,8 +180,16 @@ class PrivacyEvent:
     neighbours: str
     records_per_person: int
     guarantee: Guarantee
+    rho: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon")
         if self.width < self.epsilon:
             raise SpecError("The range of the privacy loss cannot be below epsilon.")
+        if self.rho == 0:
+            object.__setattr__(self, "rho", rho_of(self.width))
+
+
+def rho_of(width: Fraction) -> Fraction:
+    """Return the concentrated privacy of one draw whose loss has this range: width**2 / 8."""
+    return width * width / 8

@@ -14,7 +14,8 @@ from kng.core.errors import SpecError
 from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.law import Law
-from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
+from kng.core.noise.stored import noise_from
+from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, rho_of
 
 if TYPE_CHECKING:
     from kng.core.release import Release
@@ -26,6 +27,7 @@ _LEVELS = (str, int, float, bool)
 
 def written(release: Release, indent: int | None) -> str:
     """Write a release as JSON; exact numbers are strings such as "1/10"."""
+    one = rho_of(release.event.width)
     return json.dumps(
         {
             "format": _FORMAT,
@@ -46,6 +48,8 @@ def written(release: Release, indent: int | None) -> str:
             },
             "epsilon": str(release.event.epsilon),
             "loss_range": str(release.event.width),
+            # Of one draw it follows from the range.
+            **({} if release.event.rho == one else {"rho": str(release.event.rho)}),
             "guarantee": release.guarantee.value,
             "mechanism": release.mechanism,
             "sampler": release.sampler,
@@ -60,6 +64,7 @@ def written(release: Release, indent: int | None) -> str:
             "details": dict(release.details),
             "version": release.version,
             "law": None if release.law is None else release.law.to_mapping(),
+            "noise": None if release.noise is None else release.noise.to_mapping(),
             **_by(release.groups),
         },
         indent=indent,
@@ -116,6 +121,7 @@ def fields(text: str) -> dict[str, Any]:
             neighbours=raw["neighbours"],
             records_per_person=_wholes([raw["records_per_person"]])[0],
             guarantee=Guarantee(raw["guarantee"]),
+            rho=Fraction(raw.get("rho", 0)),
         ),
         "sampler": raw["sampler"],
         "bounds": Bounds(
@@ -133,6 +139,7 @@ def fields(text: str) -> dict[str, Any]:
         ),
         # Receipts of version 0.1 have none.
         "law": None if raw.get("law") is None else Law.from_mapping(raw["law"]),
+        "noise": noise_from(raw.get("noise")),
         "groups": _groups(raw.get("by")),
     }
 

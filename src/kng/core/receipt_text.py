@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kng.core import receipt_groups
 from kng.core.exact import listed, show
+from kng.core.noise.shown import numbers_shown, words_for
 from kng.core.privacy import Guarantee
 from kng.core.receipt_names import BINS, stated
 
@@ -76,11 +77,13 @@ def labels(release: Release) -> Sequence[str] | None:
 
 
 def _shown(release: Release) -> str:
-    values = [f"{float(number):.10g}" for number in release.exact_value]
-    names = labels(release)
+    interval = None if release.noise is None else release.noise_interval()
+    values = numbers_shown([float(number) for number in release.exact_value], interval)
+    names, noise = labels(release), words_for(interval)
     if names is None:
-        return ", ".join(values)
-    return ", ".join(f"{_name(name)}: {value}" for name, value in zip(names, values, strict=True))
+        return ", ".join(values) + noise
+    named = (f"{_name(name)}: {value}" for name, value in zip(names, values, strict=True))
+    return ", ".join(named) + noise
 
 
 def _bounds(release: Release) -> str:

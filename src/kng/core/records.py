@@ -86,6 +86,14 @@ class Opened(Protocol):
         """Whether a record may be absent, and then has the score 0."""
         ...
 
+    @property
+    def dataset(self) -> str | None:
+        """A fingerprint of where the records are and what their columns are called; None if made.
+
+        It depends on no record, and neither on their number nor on the time.
+        """
+        ...
+
     def count(self) -> int:
         """Return the number of records; forbidden before the charge under add-remove."""
         ...

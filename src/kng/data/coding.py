@@ -36,8 +36,8 @@ class Coding:
         found = [columns[at] for at in positions]
         pairs = zip(found, groups.levels, strict=True)
         labels = tuple(_labels(column, levels) for column, levels in pairs)
-        if any(each.text for each in labels):
-            import pyarrow.compute  # noqa: F401 - loaded before anything is charged
+        for each in labels:
+            each.load()
         return cls(tuple(positions), labels)
 
     @property

@@ -21,7 +21,8 @@ from kng.data.bins import Edges, Rule
 from kng.data.engine import Asked, Block, Column, Engine, Floats, Kind
 from kng.data.grouped import GroupedTable
 from kng.data.memory import MemoryEngine, layout
-from kng.data.opening import counting, in_groups, positions_of
+from kng.data.opening import counting, in_groups
+from kng.data.positions import positions_of
 from kng.data.present import ALL, Present
 from kng.data.recipe import Recipe
 from kng.data.registry import open_table

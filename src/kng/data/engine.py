@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from kng.data.kinds import Declared
+    from kng.data.table import Table
 
 Floats = NDArray[np.float64]
 # Seconds of a unit of time: so many times its number, over so many.
@@ -116,6 +117,7 @@ class Engine(Protocol):
     called: str  # what messages call it: the name of a file, or "the data"
     memory: int  # bytes that what is made of its records may take
     room: int  # bytes in which whole numbers may be kept from one pass to the next; 0 for none
+    origin: Table | None = None  # the declaration that it was opened by
     # What the caller has stated and nobody checks.
     assumptions: tuple[Assumption, ...] = ()
     # What is declared for every release from it.

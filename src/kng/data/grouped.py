@@ -210,6 +210,13 @@ class GroupedTable:
         """How many rows of a query one record adds or removes; None if rows are records."""
         return self._engine.rows_per_record
 
+    @property
+    def dataset(self) -> str | None:
+        """A fingerprint of the declared table; asked for where a ledger books a release."""
+        from kng.data.fingerprint import dataset_of
+
+        return dataset_of(self._engine)
+
     def count(self) -> int:
         """Return the number of records of the table; forbidden before the charge if private."""
         return self._engine.count()
@@ -300,6 +307,11 @@ class GroupRows:
     def rows_per_record(self) -> int | None:
         """How many rows of a query one record adds or removes; None if rows are records."""
         return self._table.rows_per_record
+
+    @property
+    def dataset(self) -> str | None:
+        """The fingerprint of the whole table."""
+        return self._table.dataset
 
     def count(self) -> int:
         """Return the number of records of the whole table; that of a group is private."""

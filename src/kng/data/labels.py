@@ -32,6 +32,13 @@ class Labels:
         """Whether labels are text."""
         return isinstance(self.classes[0], str)
 
+    def load(self) -> None:
+        """Load what comparing texts needs, by comparing none; before anything is charged."""
+        if self.text:
+            import pyarrow as pa
+
+            self.codes_of_text(pa.array([], pa.binary()))
+
     def codes_of_numbers(self, cells: Floats) -> Floats:
         """Return the position of each label; that of what is no class is their number."""
         none = float(len(self.classes))

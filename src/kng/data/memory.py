@@ -127,6 +127,9 @@ def covariates_of(data: Any, width: int) -> Floats:
     For predictions, which nothing is charged for: the result stays with whoever holds the data.
     """
     parts = layout(data, width)
+    for column in MemoryEngine(parts).columns():
+        if column.kind is Kind.DATE:
+            column.require_number("X")
     rows = slice(0, len(parts[0].cells))
     first, *rest = (part.block(rows) for part in parts)
     # Column after column, as a data frame holds them.

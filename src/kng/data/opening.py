@@ -15,6 +15,7 @@ from kng.data.grouped import GroupedTable
 from kng.data.labels import Labels
 from kng.data.memory import MemoryEngine, column_part, frame_names, is_named, layout
 from kng.data.people import PeopleEngine, Person
+from kng.data.positions import positions_of
 from kng.data.present import ALL, Present
 from kng.data.recipe import Filtered, Labelled, Plain, Recipe
 from kng.data.registry import open_table
@@ -132,7 +133,14 @@ def open_labelled_columns(
 ) -> TableSource:
     """Return a source over named columns, the last of them a label."""
     engine = _named(data)
-    *covariates, label = positions_of(engine, columns, len(columns), numbers=len(columns) - 1)
+    covariates = positions_of(engine, columns[:-1], len(columns) - 1)
+    recipe = Labelled(covariates, label_of(engine, columns[-1], labels), labels)
+    return counting(engine, recipe, encoding, present)
+
+
+def label_of(engine: Engine, name: str, labels: Labels) -> int:
+    """Return where the column of labels stands; refuse one that holds no label by its type."""
+    (label,) = positions_of(engine, (name,), 1, numbers=0)
     found = engine.columns()[label]
     _refuse_dates(found, engine.called)
     if labels.text and found.kind is Kind.NUMBER:
@@ -140,8 +148,8 @@ def open_labelled_columns(
             f"column {found.name!r} of {engine.called} holds numbers, and the classes are texts. "
             "Give the classes as numbers."
         )
-    recipe = Labelled(tuple(covariates), label, labels)
-    return counting(engine, recipe, encoding, present)
+    labels.load()
+    return label
 
 
 def open_regression(X: Any, y: Any, encoding: Encoding, present: Present = ALL) -> TableSource:
@@ -154,6 +162,7 @@ def open_labelled(
     X: Any, y: Any, labels: Labels, encoding: Encoding, present: Present = ALL
 ) -> TableSource:
     """Return a source over covariates and labels that stand side by side."""
+    labels.load()
     engine, (*covariates, label) = _beside(X, y, len(encoding) - 1)
     return counting(engine, Labelled(tuple(covariates), label, labels), encoding, present)
 
@@ -214,39 +223,3 @@ def _named(data: Any) -> Engine:
             "file or a table."
         )
     return engine
-
-
-def positions_of(
-    engine: Engine, names: Sequence[str] | None, width: int, numbers: int | None = None
-) -> tuple[int, ...]:
-    """Return where the columns stand; the first ``numbers`` of them, or all, must be numbers."""
-    columns, called = engine.columns(), engine.called
-    known = [column.name for column in columns]
-    has = "have" if called == "the data" else "has"
-    if names is None:
-        if len(columns) != width:
-            raise SchemaError(
-                f"{called} {has} {len(columns)} columns ({_listed(known)}), the bounds describe "
-                f"{width}. Name the columns to use, as in bounds={{{known[0]!r}: (0, 100)}}."
-                f"{engine.advice(())}"
-            )
-        names = [str(name) for name in known]
-    absent = [name for name in names if name not in known]
-    if absent:
-        they = "they have" if has == "have" else "it has"
-        raise SchemaError(
-            f"{called} {has} no column named {absent[0]!r}; {they} {_listed(known)}."
-            f"{engine.advice(names)}"
-        )
-    twice = [name for name in names if known.count(name) > 1]
-    if twice:
-        raise SchemaError(f"{called} {has} two columns named {twice[0]!r}; rename one of them.")
-    found = tuple(known.index(name) for name in names)
-    for at in found[:numbers]:
-        columns[at].require_number(called)
-    return found
-
-
-def _listed(names: Sequence[str | None]) -> str:
-    shown = [repr(name) for name in names[:20]]
-    return ", ".join([*shown, "..."] if len(names) > len(shown) else shown)

@@ -6,14 +6,13 @@ passwords, and the client library quotes what it cannot read of one, so neither 
 
 from __future__ import annotations
 
-import re
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
-from kng.core.errors import KngError, MissingExtra, SchemaError
+from kng.core.errors import KngError, SchemaError
+from kng.core.postgres import connected, server_of, text_of
 
 _SETTINGS = (
     # One snapshot for the count and all passes.
@@ -27,16 +26,6 @@ _SETTINGS = (
 )
 # Records of a batch take about so many bytes.
 _BATCH_BYTES = 2**22
-# What the client library says of a connection that it does not get, and what we say.
-_REASONS = (
-    (r"translate host", "there is no such host"),
-    (r"refused|running on that host|no such file", "no server answers there"),
-    (r"timeout|timed out", "the server does not answer"),
-    (r"password|authentication", "the user name or the password is wrong"),
-    (r'role ".*" does not exist', "there is no such user"),
-    (r'database ".*" does not exist', "there is no such database"),
-    (r"too many|reserved for", "the server has no connection left"),
-)
 
 
 class Session:
@@ -44,7 +33,7 @@ class Session:
 
     def __init__(self, address: str) -> None:
         self.server = server_of(address)
-        self._connection = _connected(address, self.server)
+        self._connection = connected(address, failure=SchemaError, autocommit=False)
         self.close = weakref.finalize(self, self._connection.close)
         for setting in _SETTINGS:
             self.rows(setting)
@@ -76,35 +65,6 @@ class Session:
                 yield from reader
 
 
-def server_of(address: str) -> str:
-    """Return what messages call a server: its host, if that is sure to be no password."""
-    try:
-        parts = urlsplit(address)
-        host = parts.netloc.rpartition("@")[2]
-    except ValueError:
-        return "the server"
-    # An @ behind the host is one of a password with a / in it.
-    unsure = "@" in parts.path + parts.query + parts.fragment
-    return "the server" if unsure or not host else f"the server {host}"
-
-
-def _connected(address: str, server: str) -> Any:
-    try:
-        from adbc_driver_postgresql import dbapi
-    except ImportError:
-        raise MissingExtra(
-            "PostgreSQL needs a driver, which is not installed. Install it by "
-            "pip install 'kng[postgres]'."
-        ) from None
-    try:
-        return dbapi.connect(address, autocommit=False)
-    except dbapi.Error as error:
-        said = str(error).lower()
-        found = (what for pattern, what in _REASONS if re.search(pattern, said))
-        reason = next(found, "the address cannot be used")
-        raise SchemaError(f"cannot connect to {server}: {reason}. Check the address.") from None
-
-
 @contextmanager
 def _public_errors() -> Iterator[None]:
     """Say what the server finds wrong with a query that reads no record."""
@@ -113,10 +73,6 @@ def _public_errors() -> Iterator[None]:
     try:
         yield
     except dbapi.Error as error:
-        details = {_text(key): _text(value) for key, value in error.details}
+        details = {text_of(key): text_of(value) for key, value in error.details}
         what = details.get("PG_DIAG_MESSAGE_PRIMARY", "the connection was lost")
         raise SchemaError(f"PostgreSQL refuses the query: {what}.") from None
-
-
-def _text(value: bytes | str) -> str:
-    return value if isinstance(value, str) else value.decode("utf-8", "replace")

@@ -66,6 +66,7 @@ def open_table(data: Any) -> Engine | None:
 def _by(module: str, table: Table) -> Engine:
     engine: Engine = import_module(module).open_table(table)
     engine.memory = table.resources.memory
+    engine.origin = table
     engine.promise = table.promise
     engine.stated = table.columns or {}
     return engine

@@ -62,6 +62,14 @@ class TableSource:
         absent = self._encoding.complete or isinstance(self._recipe, Filtered)
         return "optional" if absent else "always"
 
+    @property
+    def dataset(self) -> str | None:
+        """A fingerprint of the declared table; asked for where a ledger books a release."""
+        # Imported here: a release without a ledger does not need it.
+        from kng.data.fingerprint import dataset_of
+
+        return dataset_of(self._engine)
+
     def count(self) -> int:
         """Return the number of records; forbidden before the charge under add-remove."""
         return self._engine.count()

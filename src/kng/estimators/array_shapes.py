@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import validate_data
 
 from kng.core.errors import SchemaError, SpecError
 
@@ -42,6 +43,15 @@ def covariates_in(X: Any, width: int | None) -> Any:
             "one column per covariate."
         )
     return X
+
+
+def no_covariate(X: Any, *, public: bool) -> SchemaError:
+    """Return the error about covariates without a column; ``public`` is how many records are."""
+    shown = public and isinstance(X, np.ndarray)
+    found = f" (shape=({len(X)}, 0)) while a minimum of 1 is required" if shown else ""
+    return SchemaError(
+        f"Found array with 0 feature(s){found}. Give X at least one column, a covariate."
+    )
 
 
 def is_frame(X: Any) -> bool:
@@ -119,3 +129,11 @@ def _array(data: Any, name: str) -> NDArray[Any]:
             f"{name} must be an array, a list or a data frame, got {type(data).__name__}."
         )
     return np.asarray(data)
+
+
+def checked(model: Any, X: Any, *, reset: bool = True) -> None:
+    """Check widths and names as scikit-learn does, in its words, by an error of ours."""
+    try:
+        validate_data(model, X, skip_check_array=True, reset=reset)
+    except (TypeError, ValueError) as error:
+        raise SchemaError(str(error)) from None

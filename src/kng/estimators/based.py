@@ -34,6 +34,17 @@ def base_part(value: Any) -> None:
     require(value, "base", members(Base))
 
 
+def effects_based(base: Any, domain: Domain, half: Fraction | None) -> Domain:
+    """Return a domain of effects with the base that is stated; by name its scale is ``half``."""
+    if half is None and base in ("gaussian", "student"):
+        raise SpecError(
+            f"base={base!r} has half the range of y as its scale, and bounds_y is missing. Give "
+            "it, or a base such as kng.bases.Gaussian(10)."
+        )
+    ours: Domain = domain.based(base_of(base, [Fraction(0)], [half or Fraction(1)]))  # type: ignore[attr-defined]
+    return ours
+
+
 def base_of(value: Any, middle: Sequence[Fraction], half: Sequence[Fraction]) -> Base:
     """Return the base that an option names, or is.
 

@@ -18,7 +18,7 @@ def filled(table: Table, facts: tuple[str, ...], given: Mapping[str, Any]) -> di
     ----------
     table : Table
     facts : tuple of str
-        Which options of the call a declared column can state: "bounds", "granularity".
+        Which options of the call a declared column can state: "bounds", "granularity", "levels".
     given : mapping
         The options that the caller has stated.
     """
@@ -27,6 +27,8 @@ def filled(table: Table, facts: tuple[str, ...], given: Mapping[str, Any]) -> di
         return options
     if isinstance(options.get("by"), str | list):
         options["by"] = _groups(table.columns, options["by"])
+    if "levels" in facts and options.get("levels") is None and options.get("edges") is None:
+        options |= _levels(table.asked)
     if "bounds" not in facts:
         return options
     bounds, asked = options.get("bounds"), table.asked
@@ -89,6 +91,16 @@ def fitted_with(table: Table, model: Any, target: Any, features: Any) -> dict[st
         if _open(model, "classes") and isinstance(answer, Category):
             stated["classes"] = answer.levels
     return stated
+
+
+def _levels(asked: Mapping[str, Declared]) -> dict[str, Any]:
+    """Return the levels of the one category that a histogram is asked of, if it is one."""
+    (name, column), *more = asked.items()
+    if more or not isinstance(column, Category):
+        return {}
+    return {"levels": {name: list(column.levels)}} | (
+        {} if column.other is None else {"other": column.other}
+    )
 
 
 def _groups(columns: Mapping[str, Declared], by: str | list[str]) -> dict[str, tuple[Any, ...]]:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from kng.core.encoding import Encoding
+from kng.core.errors import SpecError
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.release import Fact, Release
@@ -26,7 +27,7 @@ from kng.losses.tally import Tally
 _REMEDY = "Name it, as in levels={'sex': ['F', 'M']} or edges={'age': [0, 18, 65, 120]}."
 
 
-@table_states()
+@table_states("levels")
 def histogram(
     column: Any,
     *,
@@ -121,5 +122,10 @@ def histogram(
 
 def plan_for(bins: int, records: Encoding, unit: PrivacyUnit, epsilon: Fraction) -> NoisePlan:
     """Plan counts in so many bins; public facts only."""
+    if not Tally(bins).drawn(unit):
+        raise SpecError(
+            "One bin holds all records, and under neighbours='replace-one' their number is public: "
+            "there is nothing to count. Declare more bins, or use neighbours='add-remove'."
+        )
     answers = count_lattice(bins, most_records(unit))
     return noisy_plan(Tally(bins), count_norm(unit), answers, records, unit=unit, epsilon=epsilon)

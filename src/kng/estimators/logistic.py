@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,15 @@ from kng.data import Engine, open_labelled, open_labelled_columns
 from kng.estimators.array_shapes import covariates_in, response_in
 from kng.estimators.class_plans import REACH, ClassPlans, effects_box
 from kng.estimators.declared_classes import declared, labels_of
+from kng.estimators.predicted_noise import predicted_noise
 from kng.estimators.public_facts import Columns, Look, Openings, resolved
 from kng.estimators.regression import PrivateModel
 from kng.estimators.request import Request, details
 from kng.losses.linear_encoding import linear_design
 from kng.losses.pointwise.odds import Odds
+
+if TYPE_CHECKING:
+    from kng.data.formula.covariates import Covariates
 
 
 class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
@@ -197,6 +201,7 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
             self._described(columns, classes, ask, details(_unlabelled(design.records), unit)),
             finish,
             design.units.repeated(times),
+            lambda drawn: predicted_noise(plans, drawn, design.half_y),
         )
         self.release_ = release([Stage(plans, source)], answer, ask.ledger, ask.bits)
         value = np.asarray(self.release_.value).reshape(times, design.dim)
@@ -234,6 +239,14 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         """Open columns of a table, the last of them the label."""
         labels = labels_of(declared(self.classes))
         opening = partial(open_labelled_columns, engine, names, labels, present=self._present)
+        return Openings(opening, opening)
+
+    def _of_formula(self, engine: Engine, made: Covariates, target: str) -> Openings:
+        """Open the covariates of a formula and, last, the label."""
+        from kng.data.formula.opening import open_labelled_formula
+
+        label = target, labels_of(declared(self.classes))
+        opening = partial(open_labelled_formula, engine, made, label, present=self._present)
         return Openings(opening, opening)
 
     def _described(

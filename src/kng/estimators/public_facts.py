@@ -54,6 +54,7 @@ class Columns:
     width: int
     names: tuple[str, ...] | None = None
     response: str = "response"
+    bounds: Bounds | None = None  # of covariates that a formula makes
 
     @property
     def covariates(self) -> tuple[str, ...]:
@@ -100,6 +101,11 @@ def table_columns(engine: Engine, target: Any, features: Any, bounds_x: Any) -> 
     return names
 
 
+def has_dates(bounds: Any, of: str) -> bool:
+    """Tell bounds of which some are dates; ``of`` is X or y."""
+    return bounds is not None and bool(bounds_of(bounds, f"bounds_{of}").dates)
+
+
 def declared_width(bounds_x: Any) -> int | None:
     """Return the number of covariates that bounds_X states, if it does."""
     if bounds_x is None:
@@ -112,6 +118,8 @@ def declared_width(bounds_x: Any) -> int | None:
 
 def covariate_bounds(bounds_x: Any, columns: Columns) -> Bounds:
     """Read bounds_X: one pair for all columns, one array per end, or named columns."""
+    if columns.bounds is not None:
+        return columns.bounds
     if bounds_x is None:
         raise SpecError(
             "bounds_X is missing. The public range of each covariate is never read from the "
@@ -264,3 +272,11 @@ def _refuse_unknown(missing: Mapping[Any, Any], names: tuple[str, ...]) -> None:
             f"missing names {unknown[0]!r}, which is no column of the model. It has "
             f"{', '.join(map(repr, names))}."
         )
+
+
+def remember(model: Any, covariates_: Any = None, formula_: str | None = None) -> None:
+    """Keep what a formula makes of columns for predictions; without one forget an earlier one."""
+    for name, value in {"covariates_": covariates_, "formula_": formula_}.items():
+        vars(model).pop(name, None)
+        if value is not None:
+            setattr(model, name, value)

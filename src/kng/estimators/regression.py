@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kng.core.bounds import Bounds
 from kng.core.design import Cut, Design, across, from_zero
@@ -29,16 +28,19 @@ from kng.data import (
     Engine,
     Present,
     Table,
-    covariates_of,
     open_columns,
     open_regression,
     open_response,
     open_table,
 )
+from kng.data.formula.tree import Formula, plain_formula
 from kng.domains import L1Ball
-from kng.estimators.array_shapes import covariates_in, names_in, response_in
-from kng.estimators.based import base_of, said
+from kng.estimators.array_shapes import checked, covariates_in, names_in, no_covariate, response_in
+from kng.estimators.based import effects_based, said
 from kng.estimators.fit import Fit
+from kng.estimators.model_plans import PlannedModel
+from kng.estimators.predicted_noise import predicted_noise
+from kng.estimators.predictions import covariates_to_predict
 from kng.estimators.public_facts import (
     Columns,
     Look,
@@ -47,6 +49,8 @@ from kng.estimators.public_facts import (
     covariate_bounds,
     declared_width,
     filled,
+    has_dates,
+    remember,
     resolved,
     response_bounds,
     table_columns,
@@ -54,8 +58,11 @@ from kng.estimators.public_facts import (
 from kng.estimators.request import Request, Way, details, present_of, request_of, stated, way_of
 from kng.estimators.unfitted import Unfitted
 
+if TYPE_CHECKING:
+    from kng.data.formula.covariates import Covariates
 
-class PrivateModel(BaseEstimator):  # type: ignore[misc]
+
+class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
     """A linear model that is fitted by one private release.
 
     Attributes
@@ -95,7 +102,15 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
     _statistic: ClassVar[str]
     _mechanisms: ClassVar[tuple[str, ...]]
 
-    def fit(self, X: Any, y: Any = None, *, target: Any = None, features: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        target: Any = None,
+        features: Any = None,
+        formula: Any = None,
+    ) -> Self:
         """Spend epsilon and fit the coefficients.
 
         Parameters
@@ -108,6 +123,10 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             The column of the table that holds the response.
         features : list of str, optional
             The columns to predict it from: those that bounds_X names unless given, or all others.
+            Categories that a `kng.Table` declares become indicators of their levels.
+        formula : str, optional
+            In place of target and features, as in "wages ~ education + I(age ** 2) + C(sex,
+            levels=['F', 'M'])"; bounds_X then names the columns that it uses. docs/formulas.md.
 
         Returns
         -------
@@ -115,6 +134,13 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             This estimator.
         """
         stated: dict[str, Any] = {}
+        if formula is not None:
+            from kng.estimators.formulas import only_formula, stated_with  # few fits need it
+
+            said = only_formula(formula, y, target, features)
+            return self._fit(
+                partial(self._in_formula, X, said, formula), stated_with(X, self, said)
+            )
         if isinstance(X, Table):
             # Imported here: few fits need it.
             from kng.estimators.declarations import fitted_with
@@ -176,16 +202,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
 
     def _based(self, domain: Domain, half: Fraction | None) -> Domain:
         """Return a domain of ours with the base that is stated; by name its scale is ``half``."""
-        base = self._way.base
-        if base is None:
-            return domain
-        if half is None and base in ("gaussian", "student"):
-            raise SpecError(
-                f"base={base!r} has half the range of y as its scale, and bounds_y is missing. "
-                "Give it, or a base such as kng.bases.Gaussian(10)."
-            )
-        ours: Domain = domain.based(base_of(base, [Fraction(0)], [half or Fraction(1)]))  # type: ignore[attr-defined]
-        return ours
+        return effects_based(b, domain, half) if (b := self._way.base) is not None else domain
 
     def _ball(self, coef_bound: Fraction | None) -> Domain | None:
         """Return where effects are looked for: a domain, or the ball that coef_bound is."""
@@ -229,15 +246,11 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
 
     def _in_memory(self, X: Any, y: Any) -> tuple[Columns, Openings]:
         """Look at the shapes of X and y and at the names of columns, and leave the cells alone."""
+        remember(self)
         X = covariates_in(X, self._declared_width())
-        with _our_errors():
-            validate_data(self, X, skip_check_array=True)
+        checked(self, X)
         if self.n_features_in_ == 0:
-            public = self.neighbours == ReplaceOne.name and isinstance(X, np.ndarray)
-            found = f" (shape=({len(X)}, 0)) while a minimum of 1 is required" if public else ""
-            raise SchemaError(
-                f"Found array with 0 feature(s){found}. Give X at least one column, a covariate."
-            )
+            raise no_covariate(X, public=self.neighbours == ReplaceOne.name)
         columns = Columns(self.n_features_in_, names_in(X))
         response = response_in(y)
         present, width = self._present, self.n_features_in_
@@ -255,8 +268,30 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
                 "the path of a file, an address or a kng.Table."
             )
         names = table_columns(engine, target, features, self.bounds_X)
-        self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        if engine.stated or has_dates(self.bounds_X, "X") or has_dates(self.bounds_y, "y"):
+            return self._in_formula(engine, plain_formula(target, names), None)
+        self._read(names)
         return Columns(len(names), names, target), self._of_columns(engine, (*names, target))
+
+    def _in_formula(self, X: Any, formula: Formula, shown: str | None) -> tuple[Columns, Openings]:
+        """Take the columns of a formula, and the covariates that it makes of them."""
+        from kng.estimators.formulas import covariates_over
+
+        engine, made = covariates_over(X, formula, self)
+        self._read(made.columns, covariates_=made, formula_=shown)
+        columns = Columns(len(made.names), made.names, formula.target, made.bounds)
+        return columns, self._of_formula(engine, made, formula.target)
+
+    def _of_formula(self, engine: Engine, made: Covariates, target: str) -> Openings:
+        """Open the covariates of a formula and, last, the response."""
+        from kng.estimators.formulas import opened_beside
+
+        return opened_beside(engine, made, (target, has_dates(self.bounds_y, "y")), self._present)
+
+    def _read(self, names: Sequence[str], **formula: Any) -> None:
+        """Remember which columns of a table are read, and what a formula makes of them."""
+        self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        remember(self, **formula)
 
     def _of_columns(self, engine: Engine, names: Sequence[str]) -> Openings:
         """Open columns of a table, the last of them the response."""
@@ -278,18 +313,16 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             lattice, units = lattice.beside(also.lattice), units.ignoring(len(also.names))
 
         def finish(drawn: Sequence[Point]) -> Point:
-            fitted = fit.plan.place(drawn[-1])
-            return fitted if also is None else fitted + also.of(drawn)
+            return fit.plan.place(drawn[-1]) + (() if also is None else also.of(drawn))
 
         answer = Answer(
-            self._statistic, lattice, False, self._public_bounds(columns), facts, finish, units
-        )
+            self._statistic, lattice, False, self._public_bounds(columns), facts, finish, units,
+            lambda drawn: predicted_noise([fit.plan], drawn, design.half_y),
+        )  # fmt: skip
         self.__dict__.pop("threshold_", None)
         result = release([*fit.before, Stage([fit.plan], source)], answer, ask.ledger, ask.bits)
-        if fit.threshold is not None:
-            self.threshold_ = float(fit.threshold)
-        elif "threshold" in result.also:
-            self.threshold_ = result.also["threshold"]
+        if (threshold := fit.threshold or result.also.get("threshold")) is not None:
+            self.threshold_ = float(threshold)
         return result
 
     def _coefficients(self, columns: Columns) -> tuple[str, ...]:
@@ -308,6 +341,8 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
     def _facts(self) -> dict[str, str]:
         """Return what else the caller has stated."""
         facts = stated(self._present)
+        if hasattr(self, "formula_"):
+            facts["formula"] = self.formula_
         if self.coef_bound is not None:
             facts["coef_bound"] = show(exact(self.coef_bound, "coef_bound"))
         way = self._way
@@ -335,10 +370,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
     def _predictions(self, X: Any) -> NDArray[np.float64]:
         """Return  coef_ x + intercept_  of every record, NaN where a cell is missing."""
         self._require_fit()
-        X = covariates_in(X, self.n_features_in_)
-        with _our_errors():
-            validate_data(self, X, skip_check_array=True, reset=False)
-        cells = covariates_of(X, self.n_features_in_)
+        cells = covariates_to_predict(self, X)
         with np.errstate(all="ignore"):
             return np.asarray(cells @ self.coef_.T + self.intercept_)
 
@@ -366,12 +398,3 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         tags.non_deterministic = self.random_state is None
         tags.input_tags.allow_nan = True
         return tags
-
-
-@contextmanager
-def _our_errors() -> Iterator[None]:
-    """Keep scikit-learn's words about widths and names, and make the error one of ours."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        raise SchemaError(str(error)) from None

@@ -16,7 +16,8 @@ from kng.core.events import Counting, tell
 from kng.core.exact import listed, positive, show, whole
 from kng.core.groups import Groups
 from kng.core.kinds import members, require
-from kng.core.parts import Base, Domain, Ledger, Norm, described
+from kng.core.parts import Base, Domain, Norm, described
+from kng.core.payment import LEDGERS, Ledger
 from kng.core.privacy import AddRemove, PrivacyUnit, RemoveAndAdd, ReplaceOne, read_records
 from kng.core.records import USUAL_MEMORY, Opened, Source
 from kng.data import ALL, Present, Table
@@ -194,14 +195,17 @@ def _numbers(
 
 
 def _ledger(value: Any) -> Ledger | None:
+    """Return who pays: a ledger, the one at a path or an address, or that of a ``with`` block."""
     if value is None:
-        return None
-    if isinstance(value, StoredLedger):
-        return value
+        blocks = LEDGERS.get()
+        return blocks[-1] if blocks else None
     if isinstance(value, str | os.PathLike):
         return StoredLedger(value)
+    if isinstance(value, Ledger):
+        return value
     raise SpecTypeError(
-        f"ledger must be a kng.Ledger or the path of one, got {type(value).__name__}."
+        "ledger must be a kng.Ledger, the path or the address of one, or an object with its "
+        f"methods reserve and settle; got {type(value).__name__}."
     )
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from kng.core.errors import LedgerError
 from kng.ledger import faults, names, rows, schema
-from kng.ledger.audit import audit
+from kng.ledger.audit import require_sums
 from kng.ledger.headfile import Head, HeadFile
 
 _OLDEST_SQLITE = (3, 37)  # STRICT tables
@@ -51,6 +51,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     names.require_one(path)
     with _snapshot(path) as db:
         _require_ledger(db, path)
+        schema.show_as_new(db)
         if known is not None:
             _require_entry(db, path, known)
         elif rows.has_charges(db) and HeadFile(path).read() is None:
@@ -65,6 +66,7 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
     with _changing(path, "rw") as db:
         _require_ledger(db, path)
         _require_head(db, path)
+        schema.upgrade(db)
         yield db
 
 
@@ -88,6 +90,7 @@ def creating(path: Path) -> Iterator[sqlite3.Connection]:
         if not _is_ledger(db, path):
             schema.create(db)
         _require_head(db, path)
+        schema.upgrade(db)
         yield db
 
 
@@ -99,7 +102,35 @@ def adopting(path: Path) -> Iterator[sqlite3.Connection]:
         _require_ledger(db, path)
         if (known := HeadFile(path).read()) is not None:
             _require_entry(db, path, known)
+        schema.show_as_new(db)
+        audit(db)
+        schema.upgrade(db)
         yield db
+
+
+@contextmanager
+def restoring(path: Path) -> Iterator[sqlite3.Connection]:
+    """Change an older copy of a ledger, which may lack entries that the head names."""
+    with _changing(path, "rw") as db:
+        names.require_one(path)
+        _require_ledger(db, path)
+        schema.show_as_new(db)
+        audit(db)
+        schema.upgrade(db)
+        yield db
+
+
+def audit(db: sqlite3.Connection) -> None:
+    """Refuse a ledger whose rules, chain, sums or accounts do not hold."""
+    if schema.definitions(db) != schema.expected(schema.is_outdated(db)):
+        raise LedgerError(
+            "The tables or triggers of this ledger are not those that kng made, so rows may have "
+            "been edited. Put back the newest untouched copy."
+        )
+    damage = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if damage != "ok":
+        raise LedgerError(f"The ledger file is damaged ({damage}). Put back the newest copy.")
+    require_sums(db)
 
 
 @contextmanager
@@ -120,6 +151,7 @@ def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
             )
         ) as db,
     ):
+        db.execute("PRAGMA temp_store = MEMORY")  # where nothing may be written
         yield db
 
 
@@ -131,7 +163,6 @@ def _changing(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
         db = _locked(stack, path, mode)
         with _transaction(db):
             yield db
-            schema.upgrade(db)
             names.require_same(path, opened)
             if (end := rows.last(db)) is not None:
                 HeadFile(path).announce(end)
@@ -151,7 +182,7 @@ def _snapshot(path: Path) -> Iterator[sqlite3.Connection]:
             # Perhaps a ledger of 0.1: in WAL mode SQLite has to write before it can read.
             db = stack.enter_context(_connected(path, "ro&immutable=1"))
             _hold(db)
-            if not schema.is_outdated(db):
+            if schema.had_exact_heads(db):
                 raise
         with _transaction(db):
             yield db
@@ -241,8 +272,8 @@ def _require_entry(db: sqlite3.Connection, path: Path, known: Head) -> None:
         file = HeadFile(path).path
         raise LedgerError(
             f"{path} does not contain entry {known.sequence} that {file} names: it is an older "
-            f"copy, or was edited. Put back the newest copy. If that is lost, remove {file.name} "
-            "and call Ledger.adopt, knowing that what was spent since is then forgotten."
+            "copy, or was edited. Put back the newest copy. If that is lost, call Ledger.restore, "
+            "which books what may have been spent since."
         )
 
 
@@ -260,15 +291,16 @@ def _require_head(db: sqlite3.Connection, path: Path) -> None:
         if end is not None and announced not in (None, end):
             # A program was killed while it wrote. SQLite has undone that, unless the journal was
             # left behind under another name; then only reading all of it can tell.
+            schema.show_as_new(db)
             audit(db)
             file.withdraw()
         return
     if end is None:
         return
     if announced != end:
-        if known is None and (rows.has_charges(db) or not schema.is_outdated(db)):
+        if known is None and (rows.has_charges(db) or schema.had_exact_heads(db)):
             raise _headless(path)
-        if known is not None and not schema.is_outdated(db):
+        if known is not None and schema.had_exact_heads(db):
             raise _written_elsewhere(path, known, end)
         file.announce(end)  # kng 0.1 announced nothing; a crash left its head behind
     file.publish()

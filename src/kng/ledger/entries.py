@@ -13,8 +13,9 @@ from typing import Any
 
 from kng.core.bits import SystemBits
 from kng.core.errors import LedgerError
-from kng.core.privacy import Guarantee, PrivacyEvent
-from kng.ledger.account import Account
+from kng.core.privacy import Guarantee, PrivacyEvent, rho_of
+from kng.ledger.account import Account, Currency
+from kng.ledger.amounts import short
 
 
 class State(StrEnum):
@@ -26,17 +27,26 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """A charge that has been booked; settle it with the release it paid for."""
+    """A charge that has been booked; settle it with the release it paid for.
+
+    ``epsilon`` is what it cost, after conversion to the relation of the account. ``payload`` is
+    the stored release where the same request was answered before: nothing was charged for it now.
+    """
 
     sequence: int
     account: str
     epsilon: Fraction
     hash: str
+    payload: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One charge in the history of an account."""
+    """One charge in the history of an account.
+
+    ``epsilon``, ``width`` and ``rho`` are those of the release. It counts ``steps`` times in
+    epsilon, and ``steps**2`` times in rho, where the account protects another relation.
+    """
 
     sequence: int
     time: datetime
@@ -47,6 +57,10 @@ class Entry:
     state: State
     parameters: str
     hash: str
+    rho: Fraction
+    steps: int
+    analyst: str | None
+    request: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,42 +71,61 @@ class ChargeBody:
     parameters: str
     spent: Fraction
     time: datetime
+    steps: int = 1
+    analyst: str | None = None
+    request: str | None = None
+    dataset: str | None = None
 
     def write(self) -> str:
         """Return the text that is stored and hashed."""
+        further = {"analyst": self.analyst, "request": self.request, "dataset": self.dataset}
         return _json(
             epsilon=str(self.event.epsilon),
             width=str(self.event.width),
+            rho=str(self.event.rho),
             mechanism=self.event.mechanism,
             neighbours=self.event.neighbours,
             records_per_person=self.event.records_per_person,
             guarantee=str(self.event.guarantee),
             parameters=self.parameters,
             spent=str(self.spent),
+            steps=self.steps,
             time=self.time.isoformat(),
+            **{name: text for name, text in further.items() if text is not None},
         )
 
     @classmethod
     def read(cls, text: str) -> ChargeBody:
-        """Return what a stored text says."""
+        """Return what a stored text says; those of older versions say less."""
         with legible():
             body = json.loads(text)
+            width = Fraction(body["width"])
             event = PrivacyEvent(
                 epsilon=Fraction(body["epsilon"]),
-                width=Fraction(body["width"]),
+                width=width,
                 mechanism=body["mechanism"],
                 neighbours=body["neighbours"],
                 records_per_person=body["records_per_person"],
                 guarantee=Guarantee(body["guarantee"]),
+                rho=Fraction(body["rho"]) if "rho" in body else short(rho_of(width)),
             )
-            time = datetime.fromisoformat(body["time"])
-            return cls(event, body["parameters"], Fraction(body["spent"]), time)
+            return cls(
+                event=event,
+                parameters=body["parameters"],
+                spent=Fraction(body["spent"]),
+                time=datetime.fromisoformat(body["time"]),
+                steps=int(body.get("steps", 1)),
+                analyst=body.get("analyst"),
+                request=body.get("request"),
+                dataset=body.get("dataset"),
+            )
 
 
 def write_account(account: Account) -> str:
     """Return the body that opens an account."""
     return _json(
         cap=str(account.cap),
+        currency=account.currency.value,
         neighbours=account.neighbours,
         records_per_person=account.records_per_person,
         time=now().isoformat(),
@@ -108,10 +141,39 @@ def read_account(name: str, text: str) -> Account:
         return Account(
             name=name,
             cap=Fraction(body["cap"]),
-            spent=Fraction(0),
             neighbours=body["neighbours"],
             records_per_person=body["records_per_person"],
+            currency=Currency(body.get("currency", "epsilon")),
         )
+
+
+def write_share(analyst: str, cap: Fraction) -> str:
+    """Return the body that gives an analyst a share."""
+    return _json(analyst=analyst, cap=str(cap), time=now().isoformat())
+
+
+def read_share(text: str) -> tuple[str, Fraction]:
+    """Return the analyst and the cap of a share."""
+    with legible():
+        body = json.loads(text)
+        return str(body["analyst"]), Fraction(body["cap"])
+
+
+def write_loss(amount: Fraction, spent: Fraction) -> str:
+    """Return the body that books what was charged after the copy that was put back."""
+    return _json(amount=str(amount), spent=str(spent), time=now().isoformat())
+
+
+def read_loss(text: str) -> tuple[Fraction, Fraction]:
+    """Return the amount that was lost, and the total after it."""
+    with legible():
+        body = json.loads(text)
+        return Fraction(body["amount"]), Fraction(body["spent"])
+
+
+def write_closing() -> str:
+    """Return the body that closes an account."""
+    return _json(time=now().isoformat())
 
 
 def write_release(payload: str) -> str:

@@ -15,7 +15,8 @@ from typing import Literal
 
 GENESIS = "0" * 64
 
-Kind = Literal["account", "charge", "release"]
+# "share" gives an analyst a part of the budget, "loss" books what a lost copy had charged.
+Kind = Literal["account", "charge", "release", "share", "loss", "close"]
 
 
 @dataclass(frozen=True, slots=True)

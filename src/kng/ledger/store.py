@@ -3,52 +3,64 @@
 from __future__ import annotations
 
 import os
-import sqlite3
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Self
 
+from kng.core.composition import epsilon_at, read_delta
 from kng.core.errors import LedgerError, SpecError, SpecTypeError
 from kng.core.exact import whole
-from kng.core.parts import Charge
+from kng.core.payment import LEDGERS, Charge
 from kng.core.privacy import PrivacyEvent, read_records
-from kng.ledger import database, entries, rows
-from kng.ledger.account import Account, accept, read_name, read_relation, read_text
+from kng.ledger import charging, opening, restoring, rows
+from kng.ledger.accepting import accept, read_currency, read_name, read_relation, read_text
+from kng.ledger.account import Account, Share
 from kng.ledger.amounts import read_cap, tell
-from kng.ledger.audit import audit
+from kng.ledger.backend import Backend, SqliteFile, backend_of
+from kng.ledger.charging import Purse
 from kng.ledger.entries import Booking, Entry
 
 
 class Ledger:
-    """A budget of epsilon for one dataset, kept in a file, which cannot be overspent.
+    """A budget for one dataset, kept in a file or on a server, which cannot be overspent.
 
     A release is charged before any record is read, in one durable transaction, and charges are
     never given back: a program that is killed while it draws has spent its epsilon. Any number
-    of threads and processes may use one file at once. Copies, clones and pickles of a ledger
-    reopen the same account, so that no copy doubles a budget.
+    of threads and processes may use one ledger at once. Copies, clones and pickles of a ledger
+    reopen the same account, so that no copy doubles a budget. In a ``with`` block it is the
+    ledger of every release that names none.
 
     Parameters
     ----------
     path : str or path
         A file on a local disk, with one name: hard links to it are refused, and a container
-        mounts its directory. It is made if it does not exist. See docs/ledger.md.
+        mounts its directory. It is made if it does not exist. Or the address of a database, as in
+        ``"postgresql://host/budgets"``. See docs/ledger.md.
     cap : number or str, optional
-        The largest total epsilon, as in ``10``, ``0.1`` or ``"1/3"``; needed to open a new
-        account, and never changed afterwards.
+        The largest total, as in ``10``, ``0.1`` or ``"1/3"``; needed to open a new account or to
+        give an analyst a share of it, and never changed afterwards.
     account : str
-        A file may hold several accounts. Each belongs to one dataset: two accounts for the same
+        A ledger may hold several accounts. Each belongs to one dataset: two accounts for the same
         records have their caps added up.
+    analyst : str, optional
+        Charge to this analyst's share of the account too; ``cap`` is then that of the share.
+    currency : {"epsilon", "rho"}, optional
+        What the cap limits: the sum of epsilons (as if not given), or that of rhos, which grows
+        more slowly over many small releases, for a promise with a delta: see ``epsilon_at``.
     neighbours : {"replace-one", "add-remove"}, optional
     records_per_person : int, optional
-        What the epsilons of this account promise. Fixed here or by the first charge, and never
-        changed afterwards, because epsilons of different promises do not add up.
+        What this account protects. Fixed here or by the first charge, and never changed. Releases
+        for another relation are counted as often as it takes, or refused: see docs/ledger.md.
 
     Notes
     -----
-    Beside the ledger lies ``<path>.head``, the place of the newest entry. Keep the two together.
+    Beside the file lies ``<path>.head``, the place of the newest entry. Keep the two together.
     A ledger that lacks the entry named there is an older copy, which would un-spend budget, and
     is refused. One that goes on beyond it was written under another name, and is refused too, as
-    is a ledger without that file: ``Ledger.adopt`` accepts both.
+    is a ledger without that file: ``Ledger.adopt`` accepts both, ``Ledger.restore`` an older copy.
     Whoever restores both files from the same old backup is not found out by them; to guard
     against that, write ``ledger.head`` down somewhere else now and then, and check it later with
     ``ledger.verify(head)``.
@@ -63,7 +75,7 @@ class Ledger:
     Fraction(3, 2)
     """
 
-    __slots__ = ("_account", "_path")
+    __slots__ = ("_backend", "_purse")
 
     def __init__(
         self,
@@ -71,57 +83,121 @@ class Ledger:
         *,
         cap: Any = None,
         account: str = "default",
+        analyst: str | None = None,
+        currency: str | None = None,
         neighbours: str | None = None,
         records_per_person: int | None = None,
     ) -> None:
-        self._path = _absolute(path)
-        self._account = read_name(account)
-        asked_cap = None if cap is None else read_cap(cap)
-        relation = None if neighbours is None else read_relation(neighbours)
-        records = None if records_per_person is None else read_records(records_per_person)
-        if not self._is_open():
-            self._open(asked_cap, relation, records)
-        self._require(cap=asked_cap, neighbours=relation, records_per_person=records)
+        self._backend: Backend = backend_of(path)
+        self._purse = Purse(
+            read_name(account), None if analyst is None else read_name(analyst, "analyst")
+        )
+        asked = opening.Asked(
+            None if cap is None else read_cap(cap),
+            None if currency is None else read_currency(currency),
+            None if neighbours is None else read_relation(neighbours),
+            None if records_per_person is None else read_records(records_per_person),
+        )
+        opening.open_purse(self._backend, self._purse, asked)
 
     @classmethod
     def adopt(cls, path: str | os.PathLike[str], *, account: str = "default") -> Self:
-        """Accept a ledger whose ``.head`` file is missing or behind as the newest copy; open it.
+        """Accept a ledger that was moved, or whose ``.head`` file is missing or behind; open it.
 
-        The whole history is verified first. An older copy is accepted too, since nothing in it
-        can tell: call this only where you know that nothing was charged since, and that no other
-        name of the file is in use.
+        The whole history is verified first. An older copy is accepted too where nothing in it can
+        tell: call this only where you know that nothing was charged since, and that no other name
+        or copy of it is in use.
         """
-        place = _absolute(path)
-        if not database.exists(place):
-            raise LedgerError(f"{place} does not exist, so there is nothing to adopt.")
-        with database.adopting(place) as db:
-            audit(db)
-        return cls(place, account=account)
+        restoring.adopt(backend_of(path))
+        return cls(path, account=account)
+
+    @classmethod
+    def restore(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        spent: Any | Mapping[str, Any] = None,
+        account: str = "default",
+    ) -> Self:
+        """Go on with an older copy, after booking what was charged since it was made; open it.
+
+        Parameters
+        ----------
+        path : str or path
+        spent : number, or mapping of accounts to numbers, optional
+            What was charged since, in the currency of the account: by the receipts, say. All that
+            is left unless given, so that nothing can be spent twice.
+        account : str
+        """
+        restoring.restore(backend_of(path), spent)
+        return cls(path, account=account)
+
+    def request(self, key: str) -> Self:
+        """Return this ledger for one request, which is charged once however often it is made.
+
+        A release with this ledger is charged and stored under the key. Made again with the same
+        parameters, it returns the stored answer and costs nothing; with others it is refused. One
+        that was charged and cut short stays charged, and says so.
+        """
+        view = object.__new__(type(self))
+        view._backend = self._backend
+        view._purse = replace(self._purse, request=read_name(key, "request key"))
+        return view
 
     @property
     def path(self) -> Path:
-        """Where the ledger is."""
-        return self._path
+        """Where the file is."""
+        if not isinstance(self._backend, SqliteFile):
+            raise SpecError(f"{self.called} is on a server, and has no path.")
+        return self._backend.path
+
+    @property
+    def called(self) -> str:
+        """What messages call this ledger: a path, or a server and its database."""
+        return self._backend.called
 
     @property
     def account(self) -> str:
         """The name of this account."""
-        return self._account
+        return self._purse.account
+
+    @property
+    def analyst(self) -> str | None:
+        """Whose share of the account this is."""
+        return self._purse.analyst
+
+    @property
+    def currency(self) -> str:
+        """What the cap limits: "epsilon" or "rho"."""
+        return self._read().currency.value
 
     @property
     def cap(self) -> Fraction:
-        """The largest total epsilon."""
-        return self._read().cap
+        """The largest total of this account, or of this analyst."""
+        return self._limit().cap
 
     @property
     def spent(self) -> Fraction:
-        """The total epsilon of all charges."""
-        return self._read().spent
+        """The total of all charges to this account, or to this analyst."""
+        return self._limit().spent
 
     @property
     def remaining(self) -> Fraction:
         """What may still be charged."""
-        return self._read().remaining
+        account = self._read()
+        if self._purse.analyst is None:
+            return account.remaining
+        return min(account.remaining, account.share(self._purse.analyst).remaining)
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The sum of epsilons of all charges; None if charges in rho were lost and restored."""
+        return self._read().epsilon
+
+    @property
+    def rho(self) -> Fraction:
+        """The sum of rhos of all charges (zero-concentrated differential privacy)."""
+        return self._read().rho
 
     @property
     def neighbours(self) -> str | None:
@@ -134,15 +210,33 @@ class Ledger:
         return self._read().records_per_person
 
     @property
+    def closed(self) -> bool:
+        """Whether the account takes no more charges."""
+        return self._read().closed
+
+    @property
+    def shares(self) -> Mapping[str, Share]:
+        """What analysts may spend and have spent, by name."""
+        return dict(self._read().shares)
+
+    @property
     def head(self) -> str:
-        """The hash of the newest entry of the file, which seals all of its history."""
-        with database.reading(self._path) as db:
+        """The hash of the newest entry of the ledger, which seals all of its history."""
+        with self._backend.reading() as db:
             end = rows.last(db)
         if end is None:
-            raise LedgerError(f"{self._path} has no entries. Put back the newest copy.")
+            raise LedgerError(f"{self.called} has no entries. Put back the newest copy.")
         return end.hash
 
-    def reserve(self, event: PrivacyEvent, *, parameters: str) -> Booking:
+    def epsilon_at(self, delta: Any) -> Fraction:
+        """Return an epsilon that all charges together keep, but for a probability of delta."""
+        account, chance = self._read(), read_delta(delta)
+        found = epsilon_at(account.rho, chance)
+        return found if account.epsilon is None else min(found, account.epsilon)
+
+    def reserve(
+        self, event: PrivacyEvent, *, parameters: str, dataset: str | None = None
+    ) -> Booking:
         """Book an event durably, or refuse it and write nothing.
 
         Parameters
@@ -151,23 +245,22 @@ class Ledger:
             What the release costs. Seeded and approximate releases are refused.
         parameters : str
             The public facts of the release, kept for the auditor.
+        dataset : str, optional
+            A fingerprint of the declared dataset. It is charged to one account of a ledger.
 
         Raises
         ------
         BudgetError
-            If it does not fit below the cap.
+            If it does not fit below the cap, or the account is closed.
         SpecError
-            If it is not a certified release, or promises another relation than the account's.
+            If it is not a certified release, tells what the account protects, is another request
+            than the one that has this key, or its dataset is charged to another account.
         """
         event = accept(event)
         parameters = read_text(parameters, "parameters")
-        with database.charging(self._path) as db:
-            before = self._account_in(db)
-            after = before.charged(event)
-            rows.spend(db, before, after)
-            body = entries.ChargeBody(event, parameters, after.spent, entries.now())
-            place = rows.append(db, "charge", self._account, body.write())
-        return Booking(place.sequence, self._account, event.epsilon, place.hash)
+        dataset = None if dataset is None else read_name(dataset, "dataset")
+        with self._backend.charging() as db:
+            return charging.charge(db, self._purse, event, parameters, dataset)
 
     def settle(self, charge: Charge, payload: str) -> None:
         """Store the release that a charge paid for; once, and for good."""
@@ -176,25 +269,19 @@ class Ledger:
                 f"charge must be what reserve() returned, got {type(charge).__name__}."
             )
         payload = read_text(payload, "payload")
-        with database.writing(self._path) as db:
-            if rows.charge_at(db, self._account, charge.sequence) != charge.hash:
-                raise SpecError(
-                    f"Charge {charge.sequence} was not booked in account {self._account!r} of "
-                    f"{self._path}. Settle it in the ledger that booked it."
-                )
-            if rows.release_at(db, charge.sequence) is not None:
-                raise SpecError(
-                    f"Charge {charge.sequence} is settled already. A charge pays for one release; "
-                    "reserve another."
-                )
-            body = entries.write_release(payload)
-            rows.append(db, "release", self._account, body, charge.sequence)
+        with self._backend.writing() as db:
+            charging.settle(db, self._purse, charge, payload)
+
+    def close_account(self) -> None:
+        """Take no more charges, for good; what is left of the budget is given up."""
+        with self._backend.writing() as db:
+            charging.close(db, self._purse)
 
     def history(self) -> list[Entry]:
         """Return the charges of this account, oldest first."""
-        with database.reading(self._path) as db:
-            self._account_in(db)
-            return rows.history(db, self._account)
+        with self._backend.reading() as db:
+            charging.account_in(db, self._purse)
+            return rows.history(db, self._purse.account)
 
     def release_of(self, sequence: int) -> str | None:
         """Return what a charge paid for, or None if it was never settled.
@@ -203,16 +290,16 @@ class Ledger:
         second draw would be a second release.
         """
         number = whole(sequence, "sequence", 1)
-        with database.reading(self._path) as db:
-            if number >= 2**63 or rows.charge_at(db, self._account, number) is None:
+        with self._backend.reading() as db:
+            if number >= 2**63 or rows.charge_at(db, self._purse.account, number) is None:
                 raise SpecError(
-                    f"sequence must be that of a charge of account {self._account!r}; entry "
-                    f"{tell(Fraction(number))} is none. history() lists them."
+                    f"sequence must be that of a charge of account {self.account!r}, and entry "
+                    f"{tell(Fraction(number))} is not a charge. history() lists them."
                 )
             return rows.release_at(db, number)
 
     def verify(self, head: str | None = None) -> None:
-        """Check the whole file: its rules, chain and sums, and that nothing was taken away.
+        """Check the whole ledger: its rules, chain and sums, and that nothing was taken away.
 
         Parameters
         ----------
@@ -224,95 +311,53 @@ class Ledger:
         LedgerError
             With the first thing that does not hold.
         """
-        with database.reading(self._path) as db:
-            audit(db)
-            self._account_in(db)
-            if head is not None and all(link.hash != head for link, _ in rows.links(db)):
+        with self._backend.reading() as db:
+            self._backend.audit(db)
+            charging.account_in(db, self._purse)
+            if head is not None and not rows.has_hash(db, read_text(head, "head")):
                 raise LedgerError(
-                    f"{self._path} does not contain the head {head!r}: it is an older copy or "
+                    f"{self.called} does not contain the head {head!r}: it is an older copy or "
                     "another ledger. Put back the newest copy."
                 )
 
+    def __enter__(self) -> Self:
+        LEDGERS.set((*LEDGERS.get(), self))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        LEDGERS.set(LEDGERS.get()[:-1])
+
     def __repr__(self) -> str:
-        return f"Ledger({str(self._path)!r}, account={self._account!r})"
+        return f"Ledger({self.called!r}, {self._purse})"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Ledger):
-            return NotImplemented
-        return (self._path, self._account) == (other._path, other._account)
+        return self._identity == other._identity if isinstance(other, Ledger) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash((self._path, self._account))
+        return hash(self._identity)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Path and account only: whatever copies this, the copy spends from the same file.
-        return _reopen, (type(self), str(self._path), self._account)
+        # What opens it and no more: whatever copies this, the copy spends from the same account.
+        return _reopen, (type(self), *self._identity)
 
-    def _is_open(self) -> bool:
-        """Return whether the file holds this account."""
-        if not database.exists(self._path):
-            return False
-        with database.reading(self._path) as db:
-            return rows.read_account(db, self._account) is not None
-
-    def _open(
-        self, cap: Fraction | None, neighbours: str | None, records_per_person: int | None
-    ) -> None:
-        if cap is None:
-            other = "" if self._account == "default" else f", account={self._account!r}"
-            raise SpecError(
-                f"{self._path} has no account {self._account!r} yet. Open it first, with the "
-                "largest total epsilon of its dataset, as in "
-                f"kng.Ledger({self._path.name!r}{other}, cap=1)."
-            )
-        account = Account(self._account, cap, Fraction(0), neighbours, records_per_person)
-        with database.creating(self._path) as db:
-            if rows.read_account(db, self._account) is None:  # or another process was faster
-                rows.insert_account(db, account)
-                rows.append(db, "account", self._account, entries.write_account(account))
-
-    def _require(self, **asked: Fraction | str | int | None) -> None:
-        """Refuse an account that is not the one that was asked for."""
-        stored = self._read()
-        for name, value in asked.items():
-            kept = getattr(stored, name)
-            if value is None or value == kept:
-                continue
-            if kept is None:
-                raise SpecError(
-                    f"Account {self._account!r} has no {name} yet; its first charge will fix it. "
-                    f"Open it without {name}=."
-                )
-            old, new = (tell(x) if isinstance(x, Fraction) else x for x in (kept, value))
-            raise SpecError(
-                f"Account {self._account!r} of {self._path} has {name} {old}, not {new}. "
-                f"That never changes; open it without {name}=."
-            )
+    @property
+    def _identity(self) -> tuple[str, Purse]:
+        return self._backend.place, self._purse
 
     def _read(self) -> Account:
-        with database.reading(self._path) as db:
-            return self._account_in(db)
+        with self._backend.reading() as db:
+            return charging.account_in(db, self._purse)
 
-    def _account_in(self, db: sqlite3.Connection) -> Account:
-        found = rows.read_account(db, self._account)
-        if found is None:
-            raise LedgerError(
-                f"{self._path} has no account {self._account!r}; it holds "
-                f"{', '.join(map(repr, rows.account_names(db))) or 'none'}. Put back the file "
-                "that this ledger was opened with."
-            )
-        return found
+    def _limit(self) -> Account | Share:
+        account, analyst = self._read(), self._purse.analyst
+        return account if analyst is None else account.share(analyst)
 
 
-def _reopen(kind: type[Ledger], path: str, account: str) -> Ledger:
-    return kind(path, account=account)
-
-
-def _absolute(path: Any) -> Path:
-    if not isinstance(path, str | os.PathLike) or isinstance(path, bytes):
-        raise SpecTypeError(f"path must name a file, got {type(path).__name__}.")
-    try:
-        # One name per file: through a link, the head file must be found as well.
-        return Path(path).resolve()
-    except (OSError, RuntimeError, ValueError, TypeError) as error:
-        raise SpecError(f"path must name a file, got {path!r} ({error}).") from error
+def _reopen(kind: type[Ledger], path: str, purse: Purse) -> Ledger:
+    ledger = kind(path, account=purse.account, analyst=purse.analyst)
+    return ledger if purse.request is None else ledger.request(purse.request)

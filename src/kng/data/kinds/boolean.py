@@ -35,6 +35,7 @@ class Boolean:
     yes: Any = None
     no: Any = None
     kind: ClassVar[str] = "boolean"
+    levels: ClassVar[None] = None
     bounds: ClassVar[Ends] = (Fraction(0), Fraction(1))
     step: ClassVar[Fraction] = Fraction(1)
 

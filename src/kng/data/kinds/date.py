@@ -40,6 +40,7 @@ class Date:
     bounds: Any = None
     step: Any = 1
     kind: ClassVar[str] = "date"
+    levels: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if self.unit not in _UNITS:

@@ -35,6 +35,7 @@ class Number:
     bounds: Any = None
     step: Any = None
     kind: ClassVar[str] = "number"
+    levels: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bounds", stated_bounds(self.bounds))

@@ -91,9 +91,14 @@ class Filter:
             (texts if wanted == "text" else numbers)[name] = at
         if not numbers and not texts:
             raise SpecError(f"where={stated!r} names no column. Give a condition on records.")
+        found = cls(condition, numbers, texts)
         if texts:
-            import pyarrow.compute  # noqa: F401 - loaded before anything is charged
-        return cls(condition, numbers, texts)
+            # Asked of no records before anything is charged: Arrow loads more when it is used.
+            import pyarrow as pa
+
+            none = np.empty(0)
+            found.holds([none] * len(numbers), [pa.array([], pa.binary())] * len(texts))
+        return found
 
     def holds(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Mask:
         """Return for which records it holds, given the columns in the order that it names them."""

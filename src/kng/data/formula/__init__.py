@@ -1,0 +1,1 @@
+"""Formulas of regressions, in a small language of their own: ``wages ~ age + C(sex)``."""
