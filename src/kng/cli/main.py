@@ -22,6 +22,7 @@ from kng.cli.interrupts import ChargeWatch
 from kng.cli.predict import predict
 from kng.cli.regression import expectile, huber, linear, logistic, poisson, quantreg
 from kng.cli.reproduce import reproduce
+from kng.cli.run import run
 from kng.cli.sample import sample
 from kng.cli.statistics import geomedian, mean, median, quantile
 from kng.cli.verbosity import VERBOSITY
@@ -71,7 +72,7 @@ for _command in (
     *(mean, quantile, median, geomedian),
     *(count, proportion, histogram, total, variance),
     *(linear, huber, quantreg, expectile, logistic, poisson),
-    *(predict, init, budget, demo, sample, reproduce, audit, completion),
+    *(run, predict, init, budget, demo, sample, reproduce, audit, completion),
 ):
     commands.add_command(_command)
 

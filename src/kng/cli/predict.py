@@ -52,7 +52,7 @@ def predict(receipt: str, **options: Any) -> None:
     from kng.cli.receipt import ReceiptFile
     from kng.cli.tables import read_table
     from kng.data.engine import Asked
-    from kng.data.opening import positions_of
+    from kng.data.positions import positions_of
     from kng.data.registry import open_table
     from kng.estimators.stored_model import StoredModel
 
