@@ -21,6 +21,7 @@ from kng.cli.init import init
 from kng.cli.interrupts import ChargeWatch
 from kng.cli.predict import predict
 from kng.cli.regression import expectile, huber, linear, logistic, poisson, quantreg
+from kng.cli.report import report, verify
 from kng.cli.reproduce import reproduce
 from kng.cli.run import run
 from kng.cli.sample import sample
@@ -72,7 +73,8 @@ for _command in (
     *(mean, quantile, median, geomedian),
     *(count, proportion, histogram, total, variance),
     *(linear, huber, quantreg, expectile, logistic, poisson),
-    *(run, predict, init, budget, demo, sample, reproduce, audit, completion),
+    *(run, predict, report, verify),
+    *(init, budget, demo, sample, reproduce, audit, completion),
 ):
     commands.add_command(_command)
 

@@ -40,7 +40,13 @@ _COUNTED = ("count", "proportion", "histogram")
 
 
 def rows(release: Release) -> list[tuple[str, str]]:
-    """Return the public facts as label and text, for people."""
+    """Return the value and the public facts as label and text, for people."""
+    answer = receipt_groups.summary(release) or _shown(release)
+    return [(release.statistic, answer), *facts(release)]
+
+
+def facts(release: Release) -> list[tuple[str, str]]:
+    """Return the public facts as label and text; of the value only what was released beside it."""
     unit = (
         "one record"
         if release.event.records_per_person == 1
@@ -49,7 +55,6 @@ def rows(release: Release) -> list[tuple[str, str]]:
     change = "replaced by another" if release.neighbours == "replace-one" else "added or removed"
     method = _METHODS.get(release.mechanism, f"{release.mechanism} mechanism")
     return [
-        (release.statistic, receipt_groups.summary(release) or _shown(release)),
         ("epsilon", f"{show(release.event.epsilon)}  ({unit} {change})"),
         ("guarantee", f"{release.guarantee.value}  ({_TIERS[release.guarantee]})"),
         ("method", f"{method} ({release.sampler} sampler)"),

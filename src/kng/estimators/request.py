@@ -362,7 +362,8 @@ def _missing(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
         for k, low, step in zip(records.missing, lattice.origin, lattice.step, strict=True)
     ]
     if set(each) == {"dropped"}:
-        return {"missing cells": "records that lack one are left out; how many stays private"}
+        said = "empty or not a number: the record is left out; how many are stays private"
+        return {"missing cells": said}
     return {"missing counts as": listed(each)}
 
 
