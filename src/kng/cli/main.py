@@ -17,6 +17,7 @@ from kng.cli.counts import count, histogram, proportion, total, variance
 from kng.cli.demo import demo
 from kng.cli.init import init
 from kng.cli.interrupts import ChargeWatch
+from kng.cli.plan import plan
 from kng.cli.regression import expectile, huber, linear, logistic, poisson, quantreg
 from kng.cli.reproduce import reproduce
 from kng.cli.sample import sample
@@ -67,7 +68,7 @@ for _command in (
     *(mean, quantile, median, geomedian),
     *(count, proportion, histogram, total, variance),
     *(linear, huber, quantreg, expectile, logistic, poisson),
-    *(init, budget, demo, sample, reproduce),
+    *(plan, init, budget, demo, sample, reproduce),
 ):
     commands.add_command(_command)
 
