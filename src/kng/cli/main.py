@@ -19,6 +19,7 @@ from kng.cli.counts import count, histogram, proportion, total, variance
 from kng.cli.demo import demo
 from kng.cli.init import init
 from kng.cli.interrupts import ChargeWatch
+from kng.cli.plan import plan
 from kng.cli.predict import predict
 from kng.cli.regression import expectile, huber, linear, logistic, poisson, quantreg
 from kng.cli.report import report, verify
@@ -73,7 +74,7 @@ for _command in (
     *(mean, quantile, median, geomedian),
     *(count, proportion, histogram, total, variance),
     *(linear, huber, quantreg, expectile, logistic, poisson),
-    *(run, predict, report, verify),
+    *(plan, run, predict, report, verify),
     *(init, budget, demo, sample, reproduce, audit, completion),
 ):
     commands.add_command(_command)
