@@ -4,7 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
+<<<<<<< HEAD
 .PHONY: demo test test-services thorough product ledger check bench accuracy catalogue freeze surveys compare-opendp clean
+=======
+.PHONY: demo test test-services thorough product ledger check bench plans accuracy catalogue freeze clean
+>>>>>>> main
 
 demo: $(VENV)/.installed
 	$(BIN)/kng demo
@@ -44,6 +48,10 @@ check: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
+
+# What plans predict beside what simulations measure.
+plans: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.plans
 
 $(VENV)/.installed: pyproject.toml Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

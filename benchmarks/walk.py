@@ -48,16 +48,17 @@ def fit(kind: str, **options: Any) -> Callable[[], object]:
 
 # Version 0.1 entered 26 files for a median and 37 for a linear regression, which was one draw. Its
 # default is three now: a median of the response, its spread, and the fit. Nine files of each call
-# are the road from a table of any engine to whole numbers (`kng.data`).
+# are the road from a table of any engine to whole numbers (`kng.data`). One says what
+# the noise is; where Delta depends on theta it is looked up at the theta that was drawn.
 CALLS = {
     "median": Call(lambda: kng.median(NUMBERS, **LINE), 26),
     "quantile": Call(lambda: kng.quantile(NUMBERS, [0.25, 0.75], **LINE), 34),
     "mean": Call(lambda: kng.mean(NUMBERS, **LINE), 37),
     "geometric_median": Call(lambda: kng.geometric_median(X, **PLACES), 45),
-    "LinearRegression": Call(fit("LinearRegression"), 72),
-    "LinearRegression kng": Call(fit("LinearRegression", mechanism="kng"), 54),
-    "QuantileRegressor": Call(fit("QuantileRegressor"), 64),
-    "HuberRegressor": Call(fit("HuberRegressor", threshold=0.5), 49),
+    "LinearRegression": Call(fit("LinearRegression"), 73),
+    "LinearRegression kng": Call(fit("LinearRegression", mechanism="kng"), 63),
+    "QuantileRegressor": Call(fit("QuantileRegressor"), 65),
+    "HuberRegressor": Call(fit("HuberRegressor", threshold=0.5), 50),
 }
 
 

@@ -20,9 +20,12 @@ from kng.core.errors import IncompatibleParts, private_zone
 from kng.core.events import Planned, Reading, Settled, tell
 from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
+from kng.core.noise.grouped import GroupedNoise
+from kng.core.noise.stored import Noisy
 from kng.core.parts import Point
 from kng.core.payment import Ledger, charged, settle
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
+from kng.core.provenance import Provenance
 from kng.core.records import GroupedSource, Source
 from kng.core.release import Fact, Release
 from kng.core.version import __version__
@@ -45,6 +48,7 @@ class Answer:
     details: Mapping[str, Fact]
     finish: Finish
     units: AffineMap | None = None
+    noise: Noisy | None = None
     groups: Groups | None = None
 
 
@@ -75,15 +79,19 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
         load()
     sampler = certificate.sampler.name
     tell(Planned(answer.statistic, event.mechanism, sampler, event.guarantee, event.epsilon))
+    # The time is taken here: after the draw it would tell how long that took.
+    provenance = None if bits.seeded else Provenance.asked(stages[0].source.declared)
     charge = None
     if ledger is not None:
         charge = charged(ledger, event, _parameters(plans, answer), stages[0].source.dataset)
         if charge.payload is not None:  # the same request was answered before
             return Release.from_json(charge.payload)
+        provenance = provenance and provenance.charged(ledger, charge)
     tell(Reading(plans[0].problem.unit.neighbours.n))
     with private_zone():
-        drawn = [answer.finish(_draw(stages, group, bits)) for group in groups]
-        integers = lattice.clamp([k for point in drawn for k in point])
+        drawn = [_draw(stages, group, bits) for group in groups]
+        integers = lattice.clamp([k for points in drawn for k in answer.finish(points)])
+        noise = [None if answer.noise is None else answer.noise(points) for points in drawn]
         result = Release(
             statistic=answer.statistic,
             integers=integers,
@@ -97,7 +105,9 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             version=__version__,
             units=answer.units,
             law=law,
+            noise=noise[0] if answer.groups is None else GroupedNoise.of(noise),
             groups=answer.groups,
+            provenance=provenance,
         )
     if ledger is not None and charge is not None:
         settle(ledger, charge, result.to_json())

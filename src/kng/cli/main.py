@@ -18,6 +18,7 @@ from kng.cli.demo import demo
 from kng.cli.init import init
 from kng.cli.interrupts import ChargeWatch
 from kng.cli.regression import expectile, huber, linear, logistic, poisson, quantreg
+from kng.cli.report import report, verify
 from kng.cli.reproduce import reproduce
 from kng.cli.sample import sample
 from kng.cli.statistics import geomedian, mean, median, quantile
@@ -67,6 +68,7 @@ for _command in (
     *(mean, quantile, median, geomedian),
     *(count, proportion, histogram, total, variance),
     *(linear, huber, quantreg, expectile, logistic, poisson),
+    *(report, verify),
     *(init, budget, demo, sample, reproduce),
 ):
     commands.add_command(_command)

@@ -99,7 +99,11 @@ SEED = option(
     help="Make the answer repeatable: a simulation. Do not publish it; ledgers reject it.",
 )
 JSON = option("--json", "as_json", is_flag=True, help="Print the receipt as JSON.")
-OUT = option("--out", metavar="FILE", help="Write the receipt as JSON to a new file.")
+OUT = option(
+    "--out",
+    metavar="FILE",
+    help="Write the receipt to a new file: as JSON, or as a page if it ends in .html.",
+)
 
 
 def sampler(*exact: str, chains: tuple[str, ...] = ("hit-and-run",)) -> Decorator:

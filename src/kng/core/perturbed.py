@@ -38,6 +38,8 @@ class PerturbedPlan:
     ridge: Fraction
     centre: tuple[Fraction, ...]
     lattice: Lattice
+    # The size of residuals that a threshold was chosen by, in units of the loss; for predictions.
+    residual: Fraction | None = None
     certificate: Certificate | None = None
     loaders: tuple[Loader, ...] = field(default=(), compare=False, repr=False)
     reader: ClassVar[None] = None

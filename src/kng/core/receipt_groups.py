@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from kng.core.noise.shown import numbers_shown, words_for
 from kng.core.receipt_names import stated
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ def summary(release: Release) -> str | None:
     groups = release.groups
     if groups is None:
         return None
-    return f"{len(groups)} group{'s'[: len(groups) > 1]}"
+    interval = None if release.noise is None else release.noise_interval()
+    return f"{len(groups)} group{'s'[: len(groups) > 1]}{words_for(interval)}"
 
 
 def labels(release: Release) -> list[str]:
@@ -81,8 +83,17 @@ def html(release: Release) -> str:
 
 
 def _cells(release: Release) -> list[list[str]]:
-    """Return columns of texts, each under its name."""
-    return [[_text(name), *map(_text, cells)] for name, cells in columns(release).items()]
+    """Return columns of texts, each under its name; numbers with their noise."""
+    interval = None if release.noise is None else release.noise_interval()
+    shown = numbers_shown([float(number) for number in release.exact_value], interval)
+    size = len(_inner(release))
+    texts = [shown[at::size] for at in range(size)]
+    found = list(columns(release).items())
+    levels, numbers = found[: len(found) - size], found[len(found) - size :]
+    return [
+        *([_text(name), *map(_text, cells)] for name, cells in levels),
+        *([_text(name), *cells] for (name, _), cells in zip(numbers, texts, strict=True)),
+    ]
 
 
 def _numeric(release: Release) -> list[bool]:

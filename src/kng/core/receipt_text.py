@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kng.core import receipt_groups
 from kng.core.exact import listed, show
+from kng.core.noise.shown import numbers_shown, words_for
 from kng.core.privacy import Guarantee
 from kng.core.receipt_names import BINS, stated
 
@@ -39,7 +40,13 @@ _COUNTED = ("count", "proportion", "histogram")
 
 
 def rows(release: Release) -> list[tuple[str, str]]:
-    """Return the public facts as label and text, for people."""
+    """Return the value and the public facts as label and text, for people."""
+    answer = receipt_groups.summary(release) or _shown(release)
+    return [(release.statistic, answer), *facts(release)]
+
+
+def facts(release: Release) -> list[tuple[str, str]]:
+    """Return the public facts as label and text; of the value only what was released beside it."""
     unit = (
         "one record"
         if release.event.records_per_person == 1
@@ -48,7 +55,6 @@ def rows(release: Release) -> list[tuple[str, str]]:
     change = "replaced by another" if release.neighbours == "replace-one" else "added or removed"
     method = _METHODS.get(release.mechanism, f"{release.mechanism} mechanism")
     return [
-        (release.statistic, receipt_groups.summary(release) or _shown(release)),
         ("epsilon", f"{show(release.event.epsilon)}  ({unit} {change})"),
         ("guarantee", f"{release.guarantee.value}  ({_TIERS[release.guarantee]})"),
         ("method", f"{method} ({release.sampler} sampler)"),
@@ -76,11 +82,13 @@ def labels(release: Release) -> Sequence[str] | None:
 
 
 def _shown(release: Release) -> str:
-    values = [f"{float(number):.10g}" for number in release.exact_value]
-    names = labels(release)
+    interval = None if release.noise is None else release.noise_interval()
+    values = numbers_shown([float(number) for number in release.exact_value], interval)
+    names, noise = labels(release), words_for(interval)
     if names is None:
-        return ", ".join(values)
-    return ", ".join(f"{_name(name)}: {value}" for name, value in zip(names, values, strict=True))
+        return ", ".join(values) + noise
+    named = (f"{_name(name)}: {value}" for name, value in zip(names, values, strict=True))
+    return ", ".join(named) + noise
 
 
 def _bounds(release: Release) -> str:

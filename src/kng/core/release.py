@@ -18,7 +18,10 @@ from kng.core.errors import MissingExtra, SpecError, SpecTypeError, UnknownName
 from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.law import Law
+from kng.core.noise.interval import NoiseInterval, read_level
+from kng.core.noise.stored import Noise
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
+from kng.core.provenance import Provenance
 
 # A public fact: a text, or a list of texts such as the names of coefficients.
 Fact = str | tuple[str, ...]
@@ -26,7 +29,9 @@ Fact = str | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
-    """A private answer. Nothing in it depends on the data except its value.
+    """A private answer. Nothing in it depends on the data except what was drawn.
+
+    That is the value, and what it was read off: the noisy sum and count of a mean, say.
 
     Attributes
     ----------
@@ -42,8 +47,13 @@ class Release:
         ``exact``, ``ideal``, ``approximate`` or ``simulation``.
     law : Law or None
         How theta was weighed, in public numbers; None in receipts of version 0.1.
+    noise : optional
+        What `noise_interval` needs to know; None where nothing is known, as in older receipts.
     groups : Groups or None
         The declared groups, if there are any; ``value`` then has a row for each.
+    provenance : Provenance or None
+        When it was asked for, of which data, and which entry of a ledger paid. None for a
+        simulation, which repeats to the bit, and in receipts of version 0.1.
     """
 
     statistic: str
@@ -58,7 +68,38 @@ class Release:
     version: str
     units: AffineMap | None = None
     law: Law | None = None
+    noise: Noise | None = None
     groups: Groups | None = None
+    # Not compared: the same answer may be asked for twice.
+    provenance: Provenance | None = field(default=None, compare=False)
+
+    def noise_interval(self, level: float = 0.95) -> NoiseInterval:
+        """Return where the answer on the same records lies without privacy noise.
+
+        From public numbers alone, so it is free. Means, sums and counts: "exact", from the law of
+        the noise. Quantiles: an interval of "ranks". Regressions: "predicted" from the declared
+        shape. Sampling error is not in it. docs/noise.md.
+
+        Parameters
+        ----------
+        level : float
+            How often it holds that answer, at least.
+
+        Returns
+        -------
+        NoiseInterval
+            With ``low``, ``high``, ``margin``, ``level``, ``kind`` and ``unit``.
+        """
+        chance = read_level(level)
+        if self.noise is None:
+            raise SpecError(
+                f"This {self.statistic} says nothing about its noise: the law depends on the "
+                "records, or the receipt is of an earlier version. docs/noise.md lists what does."
+            )
+        ends = self.noise.ends(self, chance)
+        sides = (ends.low, ends.high, ends.margin)
+        low, high, margin = (side[0] if self.scalar else side for side in sides)
+        return NoiseInterval(low, high, margin, chance, self.noise.kind, self.noise.unit)
 
     @property
     def exact_value(self) -> tuple[Fraction, ...]:
@@ -139,7 +180,9 @@ class Release:
     def __eq__(self, other: object) -> bool:
         """Compare with a release in every field, or one number with a number."""
         if isinstance(other, Release):
-            return all(getattr(self, f.name) == getattr(other, f.name) for f in fields(self))
+            return all(
+                getattr(self, f.name) == getattr(other, f.name) for f in fields(self) if f.compare
+            )
         return self.scalar and isinstance(other, Real) and self._number == other
 
     def __hash__(self) -> int:
@@ -219,7 +262,8 @@ class Release:
         mapped = "coefficients" not in self.details or self.units is not None
         # Every group has as many numbers.
         whole = self.groups is None or not (self.scalar or len(self.integers) % len(self.groups))
-        if not (fits and inside and mapped and whole and (single or not self.scalar)):
+        stated = fits and (self.noise is None or self.noise.fits(len(self.exact_value)))
+        if not (stated and inside and mapped and whole and (single or not self.scalar)):
             raise SpecError("this release does not fit together; it was changed or cut.")
 
     def _leaves_over(self, names: Fact) -> bool:

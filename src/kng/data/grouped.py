@@ -21,6 +21,7 @@ from kng.core.privacy import Assumption
 from kng.core.promise import Promise
 from kng.core.records import USUAL_MEMORY, Integers, Kernel, Rows, Selection, State
 from kng.core.row_order import in_order
+from kng.data.declared_name import declared_name
 from kng.data.engine import Blocks, Engine
 from kng.data.ingest import Ingest, prepare
 from kng.data.recipe import Recipe
@@ -217,6 +218,11 @@ class GroupedTable:
 
         return dataset_of(self._engine)
 
+    @property
+    def declared(self) -> str | None:
+        """What the caller has called the table."""
+        return declared_name(self._engine)
+
     def count(self) -> int:
         """Return the number of records of the table; forbidden before the charge if private."""
         return self._engine.count()
@@ -312,6 +318,11 @@ class GroupRows:
     def dataset(self) -> str | None:
         """The fingerprint of the whole table."""
         return self._table.dataset
+
+    @property
+    def declared(self) -> str | None:
+        """What the caller has called the whole table."""
+        return self._table.declared
 
     def count(self) -> int:
         """Return the number of records of the whole table; that of a group is private."""

@@ -95,6 +95,7 @@ class PeopleEngine(LocalEngine):
         self.called, self.memory = engine.called, engine.memory
         self.assumptions: tuple[Assumption, ...] = engine.assumptions
         self.promise, self.stated = engine.promise, engine.stated
+        self.origin = getattr(engine, "origin", None)
         self._engine, self._person, self._condition = engine, person, condition
         self._wanted = Asked(())
         self._shown: Cells | None = None

@@ -20,6 +20,7 @@ from kng.domains import Box
 from kng.estimators.fit import Fit
 from kng.estimators.part_options import norm_for
 from kng.estimators.planned import planned
+from kng.estimators.predicted_noise import predicted_noise
 from kng.estimators.public_facts import (
     Columns,
     Kind,
@@ -273,6 +274,7 @@ class HuberRegressor(PrivateRegressor):
         answer = Answer(
             self._statistic, answers, False, self._public_bounds(columns), facts,
             lambda drawn: plan.place(drawn[0]), design.units,
+            lambda drawn: predicted_noise([plan], drawn, design.half_y),
         )  # fmt: skip
         self.release_ = release([Stage([plan], source)], answer, ask.ledger, ask.bits)
         value = np.atleast_1d(self.release_.value)

@@ -24,6 +24,7 @@ from kng.data import Engine, open_labelled, open_labelled_columns
 from kng.estimators.array_shapes import covariates_in, response_in
 from kng.estimators.class_plans import REACH, ClassPlans, effects_box
 from kng.estimators.declared_classes import declared, labels_of
+from kng.estimators.predicted_noise import predicted_noise
 from kng.estimators.public_facts import Columns, Look, Openings, resolved
 from kng.estimators.regression import PrivateModel
 from kng.estimators.request import Request, details
@@ -200,6 +201,7 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
             self._described(columns, classes, ask, details(_unlabelled(design.records), unit)),
             finish,
             design.units.repeated(times),
+            lambda drawn: predicted_noise(plans, drawn, design.half_y),
         )
         self.release_ = release([Stage(plans, source)], answer, ask.ledger, ask.bits)
         value = np.asarray(self.release_.value).reshape(times, design.dim)

@@ -11,7 +11,9 @@ from kng.bases import Uniform
 from kng.core.bounds import bounds_of
 from kng.core.delta import changes
 from kng.core.errors import IncompatibleParts
+from kng.core.noise.stored import Noise
 from kng.core.parts import Domain, Norm, Point, described
+from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
 from kng.core.receipt_text import RECORD_BALL
@@ -21,7 +23,9 @@ from kng.data import open_source
 from kng.domains import Box, Whole
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.declared_groups import groups_of
+from kng.estimators.noisy import mean_noise
 from kng.estimators.planned import planned
+from kng.estimators.plans import plan_mean, with_plan
 from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
 from kng.estimators.request import (
     Way,
@@ -49,6 +53,7 @@ _HULLS = 4
 _ORDINARY = Fraction(1, 10**60), 10**60
 
 
+@with_plan(plan_mean)
 @table_states("bounds")
 def mean(
     data: Any,
@@ -184,8 +189,14 @@ def mean(
     )
     if base is not None:
         facts = {**said(base), **facts}
+
+    def noise(drawn: Sequence[Point]) -> Noise | None:
+        if not isinstance(plan, NoisePlan):
+            return None
+        return mean_noise(plan, answers, drawn[0], held is not None)
+
     single = len(records) == 1 and groups is None
-    answer = Answer("mean", answers, single, box, facts, finish, groups=groups)
+    answer = Answer("mean", answers, single, box, facts, finish, None, noise, groups)
     return release([Stage([plan], source)], answer, ask.ledger, ask.bits)
 
 

@@ -21,11 +21,16 @@ from kng.core.records import GroupedSource, Source
 from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
 from kng.domains import Whole
+from kng.estimators.noisy import sum_noise
 from kng.estimators.planned import planned
 from kng.estimators.request import Request
 from kng.losses.summed import ReadSums, Summed
 from kng.mechanisms import KNorm
 from kng.norms import L1, Exchange
+
+# Statistics that are the noisy sums themselves.
+_PLAIN = ("count", "histogram")
+_ONE = Fraction(1)
 
 
 def noisy_plan(
@@ -66,7 +71,10 @@ def released(
         return estimate(plan, drawn[0])
 
     answers, scalar = plan.problem.answers, BINS not in facts and groups is None
-    answer = Answer(statistic, answers, scalar, box, facts, finish, groups=groups)
+    answer = Answer(
+        statistic, answers, scalar, box, facts, finish, None,
+        lambda _: sum_noise(plan, _ONE, answers) if statistic in _PLAIN else None, groups,
+    )  # fmt: skip
     return release([Stage([plan], source)], answer, ask.ledger, ask.bits)
 
 

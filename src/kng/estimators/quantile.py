@@ -15,6 +15,7 @@ from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, show
 from kng.core.lattice import Lattice
+from kng.core.noise.stored import Noise
 from kng.core.parts import Domain, Point, Points, filled
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
@@ -25,6 +26,8 @@ from kng.data import open_source
 from kng.domains import Box, Ordered
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.declared_groups import groups_of
+from kng.estimators.noisy import rank_noise
+from kng.estimators.plans import plan_median, plan_quantile, with_plan
 from kng.estimators.request import (
     Request,
     details,
@@ -51,6 +54,7 @@ _SAMPLERS = ("auto", "together", "order", "branch-and-bound", "hit-and-run")
 _SIMPLE = (int, float, str, Fraction, type(None))
 
 
+@with_plan(plan_quantile)
 @table_states("bounds", "granularity")
 def quantile(
     data: Any,
@@ -158,6 +162,7 @@ def quantile(
     return _release("quantile", (data, by), q, parts, ask)
 
 
+@with_plan(plan_median)
 @table_states("bounds", "granularity")
 def median(
     data: Any,
@@ -285,19 +290,24 @@ def _release(name: str, held: tuple[Any, Any], q: Any, parts: _Parts, ask: Reque
         facts = {"quantiles": ", ".join(show(tau) for tau in taus), **share, **facts}
     elif name == "quantile":
         facts = {"quantile": show(taus[0]), **facts}
-    ranks = sorted(range(len(taus)), key=lambda i: taus[i])
+    order = sorted(range(len(taus)), key=lambda i: taus[i])
     first = plans[0].domain.first[0]
 
     def in_order(drawn: Sequence[Point]) -> Point:
         """Give the smallest number drawn to the smallest quantile, and so on."""
         values = sorted(k - first for point in drawn for k in point)
-        placed = dict(zip(ranks, values, strict=True))
+        placed = dict(zip(order, values, strict=True))
         return tuple(placed[i] for i in range(len(taus)))
 
     lines = [plan.problem.answers for plan in plans]
     answers = reduce(Lattice.beside, lines)
+    ranks = _noise(plans, tuple(taus)) if parts.hashed else rank_noise(plans, taus)
+
+    def noise(_: Sequence[Point]) -> Noise | None:
+        return ranks
+
     single = not _several(q) and groups is None
-    answer = Answer(name, answers, single, records.bounds, facts, in_order, groups=groups)
+    answer = Answer(name, answers, single, records.bounds, facts, in_order, None, noise, groups)
     return release([Stage(plans, source)], answer, ask.ledger, ask.bits)
 
 
@@ -324,6 +334,9 @@ def _plans(
     # Equal shares: the draws compose, so their epsilons add up to the whole.
     share = epsilon / len(taus)
     return tuple(_single(parts, points, tau, unit, share) for tau in taus)
+
+
+_noise = lru_cache(maxsize=64)(rank_noise)
 
 
 def _joint(

@@ -23,6 +23,7 @@ from kng.corridor import Answer, Stage, release
 from kng.domains import Box
 from kng.estimators.part_options import norm_for
 from kng.estimators.planned import planned
+from kng.estimators.predicted_noise import predicted_noise
 from kng.estimators.public_facts import (
     Columns,
     Kind,
@@ -232,7 +233,7 @@ class QuantileRegressor(PrivateRegressor):
         unit, m = ask.unit(source), len(asked)
         effects = self._box(design)
         apart = kept_apart(self.noncrossing, effects, design, unit, asked)
-        memory, order = source.memory, asked.order(apart)
+        memory, order, scale = source.memory, asked.order(apart), design.half_y
         plans = self._plans(design, unit, effects, asked, apart, memory=memory)
         answers = plans[0].problem.answers
         facts = self._described(columns, design, unit, asked, _DRAWN[apart])
@@ -245,14 +246,10 @@ class QuantileRegressor(PrivateRegressor):
             return tuple(k for i in range(m) for k in plans[i].place(placed[i]))
 
         answer = Answer(
-            self._statistic,
-            Lattice(answers.origin * m, answers.step * m, answers.last * m),
-            False,
-            self._public_bounds(columns),
-            facts,
-            finish,
-            design.units.repeated(m),
-        )
+            self._statistic, Lattice(answers.origin * m, answers.step * m, answers.last * m),
+            False, self._public_bounds(columns), facts, finish, design.units.repeated(m),
+            lambda drawn: predicted_noise([plans[order.index(i)] for i in range(m)], drawn, scale),
+        )  # fmt: skip
         self.release_ = release([Stage(plans, source)], answer, ask.ledger, ask.bits)
         self._read_off(asked, design.dim)
         if width is not None:

@@ -38,6 +38,8 @@ from kng.domains import L1Ball
 from kng.estimators.array_shapes import checked, covariates_in, names_in, no_covariate, response_in
 from kng.estimators.based import effects_based, said
 from kng.estimators.fit import Fit
+from kng.estimators.model_plans import PlannedModel
+from kng.estimators.predicted_noise import predicted_noise
 from kng.estimators.predictions import covariates_to_predict
 from kng.estimators.public_facts import (
     Columns,
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
     from kng.data.formula.covariates import Covariates
 
 
-class PrivateModel(BaseEstimator):  # type: ignore[misc]
+class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
     """A linear model that is fitted by one private release.
 
     Attributes
@@ -311,18 +313,16 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
             lattice, units = lattice.beside(also.lattice), units.ignoring(len(also.names))
 
         def finish(drawn: Sequence[Point]) -> Point:
-            fitted = fit.plan.place(drawn[-1])
-            return fitted if also is None else fitted + also.of(drawn)
+            return fit.plan.place(drawn[-1]) + (() if also is None else also.of(drawn))
 
         answer = Answer(
-            self._statistic, lattice, False, self._public_bounds(columns), facts, finish, units
-        )
+            self._statistic, lattice, False, self._public_bounds(columns), facts, finish, units,
+            lambda drawn: predicted_noise([fit.plan], drawn, design.half_y),
+        )  # fmt: skip
         self.__dict__.pop("threshold_", None)
         result = release([*fit.before, Stage([fit.plan], source)], answer, ask.ledger, ask.bits)
-        if fit.threshold is not None:
-            self.threshold_ = float(fit.threshold)
-        elif "threshold" in result.also:
-            self.threshold_ = result.also["threshold"]
+        if (threshold := fit.threshold or result.also.get("threshold")) is not None:
+            self.threshold_ = float(threshold)
         return result
 
     def _coefficients(self, columns: Columns) -> tuple[str, ...]:

@@ -149,8 +149,16 @@ class ScaledPerturbation:
         Perturbation.of(problem)  # refuses what cannot be perturbed
         lattice = fine_lattice(problem)
 
+        made: dict[Scale, PerturbedPlan] = {}  # the last one: it is asked for again at once
+
         def then(drawn: Sequence[Point]) -> PerturbedPlan:
-            return self._at(self.scale(drawn), problem, epsilon, lattice)
+            scale = self.scale(drawn)
+            if scale not in made:
+                plan = self._at(scale, problem, epsilon, lattice)
+                made.clear()
+                made[scale] = plan
+                return plan
+            return made[scale]
 
         return AdaptivePlan(problem, epsilon, self.name, lattice, then)
 
@@ -183,6 +191,7 @@ class ScaledPerturbation:
             max(gamma, facts.ridge(epsilon, share)),
             centre,
             lattice.scaled(factor),
+            size / threshold,
         )
 
     def _tuned(

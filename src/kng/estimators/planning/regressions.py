@@ -1,0 +1,236 @@
+"""Plans for linear models: what they would draw, and dry runs on simulated records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from kng.core.bits import Simulator, simulator
+from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.exact import exact, positive, whole
+from kng.estimators.declared_classes import declared
+from kng.estimators.huber import HuberRegressor
+from kng.estimators.linear import LinearRegression
+from kng.estimators.logistic import LogisticRegression
+from kng.estimators.model_plans import PlannedModel
+from kng.estimators.planning.declared import Array, columns_of
+from kng.estimators.planning.dry_run import Numbers, Trial, measured
+from kng.estimators.planning.expected import Expected
+from kng.estimators.planning.linear import ModelShape
+from kng.estimators.planning.models import errors_of
+from kng.estimators.planning.plain_fits import plain_fit
+from kng.estimators.planning.report import Choice, ReleasePlan, times_plain
+from kng.estimators.planning.statistics import read_target
+from kng.estimators.public_facts import Columns, declared_width, response_bounds
+from kng.estimators.quantile_regression import QuantileRegressor
+from kng.estimators.regression import PrivateModel
+
+# Data sets that are simulated where there is no formula.
+_SIMULATED = 20
+_SIXTH = 1 / 6
+_PLANNED = (LinearRegression, HuberRegressor, QuantileRegressor, LogisticRegression)
+# Coefficients, the intercept included, up to which planes are compared with other losses.
+_PLANES = 3
+
+
+def model_plan(
+    model: PlannedModel,
+    *,
+    n: Any,
+    features: Any,
+    residual: Any,
+    spread: Any,
+    centre: Any,
+    coef: Any,
+    intercept: Any,
+    target: Any,
+) -> ReleasePlan:
+    """Plan a fit."""
+    if not isinstance(model, _PLANNED):
+        raise SpecError(
+            f"{type(model).__name__} has no plan yet. Plan LinearRegression, HuberRegressor, "
+            "QuantileRegressor or LogisticRegression, or simulate it."
+        )
+    number, ask = whole(n, "n", 2), model._request()
+    columns = _columns(model, features)
+    bounds = model._covariates(columns)
+    covariates = tuple(columns_of(bounds.low, bounds.high, centre, spread, None))
+    shape = ModelShape(
+        covariates, _coefficients(model, columns, coef, intercept), _residual(model, residual)
+    )
+
+    def errors(records: int, cost: Fraction) -> list[Expected]:
+        return errors_of(model, columns, shape, replace(ask, epsilon=cost), records)
+
+    trial, known = _trial(model, columns, shape, number), errors
+    how, formula = "formula", True
+    try:
+        expected = tuple(known(number, ask.epsilon))
+    except IncompatibleParts:
+        how, formula = f"measured on {_SIMULATED} simulated data sets: no formula", False
+        run = measured(trial, _numbers(model, columns), _SIMULATED, 0)
+        rows = zip(run.names, run.total, run.sampling, strict=True)
+        expected = tuple(Expected(a, max(t * t - s * s, 0) ** 0.5, s) for a, t, s in rows)
+    return ReleasePlan(
+        model._statistic, number, ask.epsilon, expected, _said(columns, shape, residual),
+        _losses(model, columns, shape, number) if formula else (), read_target(target), how,
+        errors if formula else None, trial,
+    )  # fmt: skip
+
+
+def _columns(model: PrivateModel, features: Any) -> Columns:
+    """Return the covariates: as bounds_X has them, or as many as are stated."""
+    declared_columns = getattr(model.bounds_X, "keys", None)
+    if declared_columns is not None:
+        names = tuple(str(name) for name in model.bounds_X)
+        return Columns(len(names), names)
+    width = declared_width(model.bounds_X)
+    if features is not None:
+        listed = hasattr(features, "__len__") and not isinstance(features, str)
+        stated = len(features) if listed else whole(features, "features", 1)
+        return Columns(stated, tuple(map(str, features)) if listed else None)
+    if width is None and model.bounds_X is not None:
+        raise SpecError(
+            "bounds_X is one pair for all covariates and does not say how many there are. Give "
+            "features=, as in plan(n=3000, features=3)."
+        )
+    return Columns(width or 1)
+
+
+def _coefficients(
+    model: PrivateModel, columns: Columns, coef: Any, intercept: Any
+) -> tuple[float, ...]:
+    """Read guesses of the coefficients; without them slopes are 0 and y is in the middle."""
+    slopes = [0.0] * columns.width if coef is None else [float(v) for v in np.atleast_1d(coef)]
+    if len(slopes) != columns.width:
+        raise SpecError(f"coef has {len(slopes)} numbers for {columns.width} covariates.")
+    if not model.fit_intercept:
+        return tuple(slopes)
+    middle = 0.0
+    if model.bounds_y is not None:
+        low, high = response_bounds(model.bounds_y)
+        middle = float(low + high) / 2
+    return (middle if intercept is None else float(exact(intercept, "intercept")), *slopes)
+
+
+def _residual(model: PrivateModel, residual: Any) -> float | None:
+    if isinstance(model, LogisticRegression):
+        if residual is not None:
+            raise SpecError(f"{type(model).__name__} has no residual spread; leave residual out.")
+        return None
+    if residual is not None:
+        return float(positive(residual, "residual"))
+    if model.bounds_y is not None:
+        low, high = response_bounds(model.bounds_y)
+        return float(high - low) * _SIXTH
+    return float(positive(getattr(model, "threshold", 1), "threshold"))
+
+
+def _said(columns: Columns, shape: ModelShape, residual: Any) -> str:
+    words = [
+        f"{name} {column.described()}"
+        for name, column in zip(columns.covariates, shape.covariates, strict=True)
+    ]
+    if shape.residual is not None:
+        doubt = "" if residual is not None else " (a guess; give residual= for a better one)"
+        words.append(f"residuals normal with standard deviation {shape.residual:g}{doubt}")
+    return "; ".join(words)
+
+
+def _numbers(model: PrivateModel, columns: Columns) -> list[str]:
+    names = list(model._coefficients(columns))
+    if isinstance(model, QuantileRegressor) and np.ndim(model.quantile):
+        return [f"{name} at {float(q):g}" for q in model.quantile for name in names]
+    return names
+
+
+def _losses(model: PrivateModel, columns: Columns, shape: ModelShape, n: int) -> tuple[Choice, ...]:
+    """Compare losses for the same plane, each with its own error in units of least squares'."""
+    if not isinstance(model, LinearRegression | HuberRegressor) or model.bounds_y is None:
+        return ()
+    shared = {
+        name: getattr(model, name)
+        for name in ("epsilon", "bounds_X", "bounds_y", "fit_intercept", "neighbours", "n_max",
+                     "records_per_person")
+    }  # fmt: skip
+    rivals: dict[str, PrivateModel] = {
+        "LinearRegression": LinearRegression(**shared),
+        "HuberRegressor": HuberRegressor(**shared, threshold="auto"),
+    }
+    if columns.width + bool(model.fit_intercept) <= _PLANES:
+        rivals["QuantileRegressor"] = QuantileRegressor(**shared)
+    plain: Sequence[Expected] | None = None
+    times = {}
+    for name, rival in rivals.items():
+        try:
+            found = errors_of(rival, columns, shape, rival._request(), n)
+        except (IncompatibleParts, SpecError):
+            continue
+        plain = found if plain is None else plain
+        pairs = zip(found, plain, strict=True)
+        times[name] = times_plain(
+            [replace(e, noise=_beyond(e, p), sampling=p.sampling) for e, p in pairs]
+        )
+    return (Choice("loss", times),)
+
+
+def _beyond(error: Expected, plain: Expected) -> float:
+    """Return what a total adds to another sampling error; below it nothing."""
+    return float(max(error.total**2 - plain.sampling**2, 0.0) ** 0.5)
+
+
+def _trial(model: PrivateModel, columns: Columns, shape: ModelShape, n: int) -> Trial:
+    """Return how one data set is simulated and fitted, with privacy and without."""
+    truths = _truths(model, columns, shape)
+    response = _response(model)
+    own = len(shape.coefficients) - len(shape.covariates)
+    intercept = shape.coefficients[0] if own else 0.0
+    slopes = np.array(shape.coefficients[own:])
+
+    def trial(seed: int) -> tuple[Numbers, Numbers, Numbers]:
+        rng = simulator(seed)
+        X = np.column_stack([column.draw(rng, n) for column in shape.covariates])
+        y = response(rng, intercept + X @ slopes, shape.residual)
+        fitted: Any = type(model)(
+            **{**model.get_params(deep=False), "ledger": None, "random_state": seed}
+        )
+        if hasattr(model.bounds_X, "keys"):
+            from kng.core.bounds import Bounds
+
+            known = model._covariates(columns)
+            fitted.bounds_X = Bounds(known.low, known.high)
+        fitted.fit(X, y)
+        value = np.ravel(fitted.release_.value)
+        return value, plain_fit(model, X, y), truths
+
+    return trial
+
+
+def _truths(model: PrivateModel, columns: Columns, shape: ModelShape) -> list[float]:
+    truth = list(shape.coefficients)
+    if isinstance(model, QuantileRegressor) and shape.residual is not None and model.fit_intercept:
+        taus = [float(v) for v in np.atleast_1d(model.quantile)]
+        shifts = [shape.residual * NormalDist().inv_cdf(tau) for tau in taus]
+        return [v for s in shifts for v in (truth[0] + s, *truth[1:])]
+    return truth * (len(_numbers(model, columns)) // len(truth))
+
+
+def _response(
+    model: PrivateModel,
+) -> Callable[[Simulator, Array, float | None], Any]:
+    """Return how responses are simulated around a plane."""
+    if isinstance(model, LogisticRegression):
+        classes = declared(model.classes)
+        if len(classes) > 2:
+            raise SpecError(
+                "A plan for logistic regression is for two classes; plan one against the rest."
+            )
+        return lambda rng, eta, _: classes[
+            (rng.random(len(eta)) < 1 / (1 + np.exp(-eta))).astype(int)
+        ]
+    return lambda rng, eta, spread: eta + (spread or 0.0) * rng.normal(size=len(eta))

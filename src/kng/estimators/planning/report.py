@@ -1,0 +1,220 @@
+"""A plan as people and programs read it: errors, verdict, what a target needs, a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from html import escape
+from math import isfinite
+
+from kng.core.errors import SpecError
+from kng.core.exact import show
+from kng.estimators.planning.dry_run import DryRun, Trial, measured
+from kng.estimators.planning.expected import (
+    WORTH,
+    Errors,
+    Expected,
+    epsilon_for,
+    records_for,
+    worst,
+    worth,
+)
+
+_SIMULATED = "This error has no formula and was simulated; make a plan for each n and epsilon."
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An option, and how many times the error without privacy each of its values has, at most."""
+
+    option: str
+    times: dict[str, float]
+
+    @property
+    def best(self) -> str:
+        """The value with the smallest error."""
+        return min(self.times, key=lambda value: self.times[value])
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{value} {times:.2f}" for value, times in self.times.items())
+        return f"{self.best} (times the error without privacy: {listed})"
+
+
+@dataclass(frozen=True)
+class ReleasePlan:
+    """What a release would be worth, from public facts and guesses; no record is read.
+
+    Attributes
+    ----------
+    statistic : str
+    n : int
+        Number of records that was planned for.
+    epsilon : float
+    expected : tuple of Expected
+        For each number its root mean squared errors: ``noise``, ``sampling`` and ``total``.
+    shape : str
+        What the records are taken to look like.
+    choices : tuple of Choice
+        Options with a best value: how many times the error without privacy each value has.
+    target : float or None
+        The error that was asked for.
+    """
+
+    statistic: str
+    n: int
+    exact_epsilon: Fraction
+    expected: tuple[Expected, ...]
+    shape: str
+    choices: tuple[Choice, ...] = ()
+    target: float | None = None
+    how: str = "formula"
+    _errors: Errors | None = field(default=None, repr=False, compare=False)
+    _trial: Trial | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def epsilon(self) -> float:
+        """What the release would cost."""
+        return float(self.exact_epsilon)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether each error is at most twice the one without privacy."""
+        return worth(self.expected)
+
+    @property
+    def verdict(self) -> str:
+        """The same in words."""
+        each = max(self.expected, key=lambda e: e.total / e.sampling)
+        times = each.total / each.sampling
+        if self.feasible:
+            return f"worth it: errors are at most {times:.2f} times those without privacy"
+        return (
+            f"not worth it: the error of {each.name} is {times:.2g} times the one without "
+            f"privacy, more than {WORTH:g}"
+        )
+
+    def records_needed(self, target: float | None = None) -> int | None:
+        """Return about how many records a target error needs at this epsilon; None for no number.
+
+        Parameters
+        ----------
+        target : float, optional
+            Largest error, in the caller's units; without it: for the release to be worth it.
+        """
+        return (
+            None
+            if self._errors is None
+            else records_for(self._errors, self.exact_epsilon, _fine(target))
+        )
+
+    def epsilon_needed(self, target: float | None = None) -> float | None:
+        """Return about which epsilon a target error needs with these records; None for no number.
+
+        Parameters
+        ----------
+        target : float, optional
+            Largest error, in the caller's units; without it: for the release to be worth it.
+        """
+        return None if self._errors is None else epsilon_for(self._errors, self.n, _fine(target))
+
+    def simulate(self, replicates: int = 50, seed: int = 0) -> DryRun:
+        """Return errors measured on simulated records of the declared shape; nothing is private.
+
+        Parameters
+        ----------
+        replicates : int
+            How many data sets are simulated, each with one seeded release.
+        seed : int
+            Makes the simulation repeatable.
+        """
+        assert self._trial is not None
+        return measured(self._trial, [each.name for each in self.expected], replicates, seed)
+
+    def errors_at(self, n: int, epsilon: float) -> tuple[Expected, ...]:
+        """Return the errors for other numbers of records and another epsilon."""
+        if self._errors is None:
+            raise SpecError(_SIMULATED)
+        return tuple(self._errors(n, Fraction(str(epsilon))))
+
+    def to_svg(self) -> str:
+        """Return a picture: the largest error against epsilon and against n, as SVG."""
+        if self._errors is None:
+            raise SpecError(_SIMULATED)
+        from kng.estimators.planning.picture import drawn
+
+        return drawn(self)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the plan as label and text, for people."""
+        found = [
+            (
+                "plan for",
+                f"{self.statistic} of {self.n} records, epsilon {show(self.exact_epsilon)}",
+            ),
+            ("records", self.shape),
+            ("verdict", self.verdict),
+        ]
+        if self.how != "formula":
+            found.append(("errors", self.how))
+        if not self.feasible and self._errors is not None:
+            found.append(("to be worth it", self._needs(None)))
+        if self.target is not None:
+            met = worst(self.expected) <= self.target
+            needs = "not met" if self._errors is None else self._needs(self.target)
+            found.append((f"error {self.target:g}", "met" if met else needs))
+        found += [(f"best {choice.option}", str(choice)) for choice in self.choices]
+        return found
+
+    def _needs(self, target: float | None) -> str:
+        n, epsilon = self.records_needed(target), self.epsilon_needed(target)
+        records = f"about {n} records at this epsilon" if n else "no number of records is enough"
+        more = (
+            f"epsilon {epsilon:.2g} with these records"
+            if epsilon
+            else "no epsilon with these records"
+        )
+        return f"{records}, or {more}"
+
+    def table(self) -> list[tuple[str, str, str, str, str]]:
+        """Return errors by number: name, total, noise, sampling, noise over sampling."""
+        return [
+            (e.name, _short(e.total), _short(e.noise), _short(e.sampling), f"{e.ratio:.2f}")
+            for e in self.expected
+        ]
+
+    def __repr__(self) -> str:
+        lines = self.rows()
+        width = max(len(label) for label, _ in lines)
+        head = ("", "error", "privacy noise", "sampling error", "noise / sampling")
+        body = [head, *self.table()]
+        wide = [max(len(row[i]) for row in body) for i in range(len(head))]
+        table = [
+            "  ".join(
+                [
+                    row[0].ljust(wide[0]),
+                    *(c.rjust(w) for c, w in zip(row[1:], wide[1:], strict=True)),
+                ]
+            )
+            for row in body
+        ]
+        return "\n".join([*(f"{label:<{width}}  {text}" for label, text in lines), "", *table])
+
+    def _repr_html_(self) -> str:
+        picture = "" if self._errors is None else self.to_svg()
+        return f"<pre>{escape(repr(self))}</pre>{picture}"
+
+
+def times_plain(errors: Sequence[Expected]) -> float:
+    """Return the largest error in units of the one without privacy."""
+    return max(each.total / each.sampling for each in errors)
+
+
+def _fine(target: float | None) -> Callable[[Sequence[Expected]], bool]:
+    if target is None:
+        return worth
+    return lambda errors: worst(errors) <= target
+
+
+def _short(number: float) -> str:
+    return f"{number:.3g}" if isfinite(number) else "-"

@@ -1,0 +1,110 @@
+"""Plans: predictions beside simulations, verdicts, targets, and what they refuse."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+import kng
+from kng.core.errors import SpecError
+
+LINE = {"bounds": (0, 100), "spread": 15}
+SHAPE = {"residual": 1, "coef": (1,), "intercept": 0.5}
+ONE = {"bounds_X": ([-1], [1])}
+
+PLANS = {
+    "mean": lambda: kng.mean.plan(n=500, epsilon=1, **LINE),
+    "mean of a public number": lambda: kng.mean.plan(n=200, epsilon=0.5, missing=0, **LINE),
+    "means": lambda: kng.mean.plan(n=500, epsilon=1, bounds=([0, 0], [1, 50])),
+    "median": lambda: kng.median.plan(n=400, epsilon=0.3, **LINE),
+    "quantiles": lambda: kng.quantile.plan([0.2, 0.8], n=1000, epsilon=1, **LINE),
+    "linear": lambda: kng.LinearRegression(epsilon=1, bounds_y=(-5, 5), **ONE).plan(
+        n=1000, **SHAPE
+    ),
+    "Huber": lambda: kng.HuberRegressor(epsilon=1, threshold=1, **ONE).plan(n=1000, **SHAPE),
+    "logistic": lambda: kng.LogisticRegression(epsilon=1, classes=(0, 1), **ONE).plan(
+        n=1000, coef=(1,), intercept=0
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_predicted_errors_are_those_of_simulations(name):
+    plan = PLANS[name]()
+    run = plan.simulate(120, seed=4)
+    for each, total, sampling in zip(plan.expected, run.total, run.sampling, strict=True):
+        # 15 %, and two and a half standard deviations of a root mean square of 120.
+        assert each.total == pytest.approx(total, rel=0.15 + 0.16)
+        assert each.sampling == pytest.approx(sampling, rel=0.2)
+    assert run.names == tuple(each.name for each in plan.expected)
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(100, 0.02), (300, 0.1), (1000, 1), (5000, 0.5)])
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_verdicts_are_those_of_simulations(statistic, n, epsilon):
+    plan = getattr(kng, statistic).plan(n=n, epsilon=epsilon, **LINE)
+    assert plan.feasible == plan.simulate(60, seed=1).feasible
+    assert plan.verdict.startswith("worth it" if plan.feasible else "not worth it")
+
+
+def test_what_a_target_needs_meets_it_and_little_less_does_not():
+    plan = kng.median.plan(n=1000, epsilon=0.1, target=0.5, **LINE)
+    n, epsilon = plan.records_needed(0.5), plan.epsilon_needed(2)
+    assert plan.errors_at(n, 0.1)[0].total <= 0.5 < plan.errors_at(int(0.9 * n), 0.1)[0].total
+    assert plan.errors_at(1000, epsilon)[0].total <= 2
+    assert plan.errors_at(1000, 0.85 * epsilon)[0].total > 2
+    assert "error 0.5" in repr(plan)
+    # Sampling error alone is larger.
+    assert plan.epsilon_needed(0.01) is None
+
+
+def test_a_plan_is_a_table_and_a_picture():
+    plan = kng.mean.plan(n=3000, epsilon=1, bounds={"age": (0, 100), "pay": (0, 9)}, target=1)
+    text = repr(plan)
+    for word in ("plan for", "verdict", "age", "pay", "privacy noise", "best norm"):
+        assert word in text
+    assert plan.choices[0].best in ("auto", "weighted-sup")
+    root = ET.fromstring(plan.to_svg())
+    assert root.tag.endswith("svg")
+    assert len(root.findall("{http://www.w3.org/2000/svg}polyline")) == 4
+    assert plan.to_svg() in plan._repr_html_()
+
+
+def test_losses_are_compared_for_a_regression():
+    model = kng.LinearRegression(epsilon=1, bounds_y=(-50, 50), **ONE)
+    (choice,) = model.plan(n=1000, residual=1).choices
+    assert set(choice.times) == {"LinearRegression", "HuberRegressor", "QuantileRegressor"}
+
+
+def test_the_more_that_is_known_the_smaller_the_error():
+    def error(**options):
+        return kng.mean.plan(**{"n": 1000, "epsilon": 1, **LINE, **options}).expected[0].total
+
+    assert error(epsilon=2) < error() < error(epsilon=0.5)
+    assert error(n=2000) < error()
+    assert error(missing=0) < error()
+    assert error(records_per_person=3) > error()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: kng.mean.plan(n=0, epsilon=1, bounds=(0, 1)), "n must"),
+        (lambda: kng.mean.plan(n=9, epsilon=1, bounds=(0, 1), spread=-1), "spread"),
+        (lambda: kng.mean.plan(n=9, epsilon=1, bounds=(0, 1), centre=4), "centre must lie"),
+        (lambda: kng.mean.plan(n=9, epsilon=1, bounds=(0, 1), target="x"), "target"),
+        (lambda: kng.median.plan(n=9, epsilon=0, bounds=(0, 1)), "epsilon"),
+        (
+            lambda: kng.HuberRegressor(epsilon=1, threshold=1, bounds_X=(0, 1)).plan(n=99),
+            "features=",
+        ),
+        (
+            lambda: kng.PoissonRegressor(epsilon=1, bounds_X=([0], [1])).plan(n=99),
+            "has no plan yet",
+        ),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(call, words):
+    with pytest.raises(SpecError, match=words):
+        call()
