@@ -74,7 +74,7 @@ class GroupWork(Generic[T]):
                     *tables, codes = self.recipe.tables(part)
                     batch, groups = ingest(*tables), codes[:, 0].astype(np.intp)
                     if ingest.present is not None:
-                        groups = groups[ingest.present]
+                        groups = groups.compress(ingest.present)
                     state = self.kernel.merge(state, self.kernel.partial(batch, groups))
         return state
 

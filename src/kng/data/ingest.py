@@ -69,9 +69,10 @@ class Ingest:
             self._buffer = np.empty(rows * width)
         # Column after column in memory, as sums over records like it.
         columns = self._buffer[: rows * width].reshape(width, rows)
+        self.present = None
         if width == 1:
             self._column(blocks[0][:, 0], columns[0])
-            return self._present(columns).T
+            return self._there(columns).T
         at = 0
         for block in blocks:
             if block.strides[0] == block.itemsize:  # its columns are one after the other, too
@@ -81,15 +82,14 @@ class Ingest:
             else:
                 self._table(block, columns, at)
             at += block.shape[1]
-        return self._present(columns).T
+        # Columns are in the cache, so looking costs little.
+        if self._drops and columns.min(initial=0.0) <= _ABSENT:
+            self.present = columns.min(axis=0) > _ABSENT
+        return self._there(columns).T
 
-    def _present(self, columns: Floats) -> Floats:
-        """Leave out records that are absent; columns are in the cache, so looking costs little."""
-        self.present = None
-        if not self._drops or columns.min(initial=0.0) > _ABSENT:
-            return columns
-        self.present = columns.min(axis=0) > _ABSENT
-        return columns[:, self.present]
+    def _there(self, columns: Floats) -> Floats:
+        """Leave out records that are absent; NumPy indexes by a mask three times as slowly."""
+        return columns if self.present is None else columns.compress(self.present, axis=1)
 
     def _each(self) -> list[tuple[Any, ...]]:
         """Return the loop for each column and its four numbers."""
@@ -127,7 +127,11 @@ class Ingest:
             np.rint(k, out=k)
             # The minimum is NaN exactly if something is missing; looking is cheaper than replacing.
             if np.isnan(k.min(initial=0.0)):
-                np.copyto(k, self._default[0], where=np.isnan(k))
+                missing = np.isnan(k)
+                if self._drops:
+                    self.present = ~missing
+                else:
+                    np.copyto(k, self._default[0], where=missing)
 
 
 def inverses(step: Floats) -> Floats:

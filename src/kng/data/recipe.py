@@ -130,4 +130,5 @@ class Filtered:
         numbers, texts = len(self.recipe.asked.numbers), len(self.recipe.asked.texts)
         present = self.condition.holds(columns[numbers:], block.texts[texts:])
         inner = Block([column.reshape(-1, 1) for column in columns[:numbers]], block.texts[:texts])
-        return [table[present] for table in self.recipe.tables(inner)]
+        # NumPy indexes tables by a mask three times as slowly.
+        return [table.compress(present, axis=0) for table in self.recipe.tables(inner)]

@@ -258,11 +258,12 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
     ) -> dict[str, Fact]:
         names, shown = self._coefficients(columns), tuple(str(label) for label in classes)
         if len(classes) == 2:
-            odds = f"log-odds of {shown[1]} against {shown[0]}"
-            found: dict[str, Fact] = {"classes": odds, "coefficients": names}
+            odds = f"of {shown[1]} against {shown[0]}"
+            found: dict[str, Fact] = {"classes": shown, "log-odds": odds, "coefficients": names}
         else:
             found = {
-                "classes": f"{', '.join(shown)}, each against the rest",
+                "classes": shown,
+                "log-odds": "of each class against the rest",
                 "epsilon per class": show(ask.epsilon / len(classes)),
                 "coefficients": tuple(f"{name} for {label}" for label in shown for name in names),
             }
