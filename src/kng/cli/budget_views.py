@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -77,6 +77,15 @@ def history(file: str, as_json: bool, receipt: str | None, account: str | None) 
     if as_json:
         click.echo(json.dumps([_plain(entry) for entry in entries], indent=2))
         return
+    rows = charges_of(entries)
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+def charges_of(entries: Sequence[Entry]) -> list[list[str]]:
+    """Return charges as a table for people, its head first."""
     title = ["number", "time (UTC)", "epsilon", "statistic", "mechanism", "guarantee", "state"]
     # Shown only where there is something to show.
     further: dict[str, Callable[[Entry], str]] = {
@@ -86,11 +95,7 @@ def history(file: str, as_json: bool, receipt: str | None, account: str | None) 
     }
     kept = {name: tell for name, tell in further.items() if any(map(tell, entries))}
     rows = [[*title, *kept]]
-    rows += [[*_row(entry), *(tell(entry) for tell in kept.values())] for entry in entries]
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
+    return rows + [[*_row(entry), *(tell(entry) for tell in kept.values())] for entry in entries]
 
 
 @click.command()
@@ -113,13 +118,14 @@ def verify(file: str, head: str | None, account: str | None) -> None:
 
 def table(ledger: Ledger, delta: str | None = None) -> None:
     """Print what there is to know of a budget."""
-    rows = _facts(ledger, delta)
+    rows = facts_of(ledger, delta)
     width = max(len(label) for label, _ in rows)
     for label, text in rows:
         click.echo(f"{label:<{width}}  {text}")
 
 
-def _facts(ledger: Ledger, delta: str | None) -> list[tuple[str, str]]:
+def facts_of(ledger: Ledger, delta: str | None = None) -> list[tuple[str, str]]:
+    """Return what there is to know of a budget as label and text."""
     named = [] if ledger.account == "default" else [("account", ledger.account)]
     closed = " (closed: nothing more is charged)" if ledger.closed else ""
     unit = ledger.currency

@@ -1,4 +1,4 @@
-"""``kng demo``: one private number, from the question to the receipt."""
+"""``kng demo``: three private answers, from the question to the receipt."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+    from tempfile import TemporaryDirectory
 
     from kng.core.release import Release
     from kng.ledger import Ledger
@@ -27,8 +28,11 @@ _VISITS: dict[str, Any] = {
     "granularity": 1,
     "records_per_person": 5,
 }
+# Parts of a bill, in percent, that the plans of the study left to people.
+_SHARES = {"coinsurance": [0, 25, 95]}
 _DRAWS = 60
 
+# What the lines of this receipt mean; `receipt_words` has those that all receipts share.
 _LINES = {
     "median": "The answer, in dollars. It was drawn at random near the middle of the bills. Run "
     "the demo again and it differs a little. That is what protects people.",
@@ -36,47 +40,58 @@ _LINES = {
     "others: no answer becomes more than 1.65 times as likely (e to the power 0.5). Someone who "
     "held it 50:50 whether your records are these or those ends at 62:38 at most, whatever else "
     "they know.",
-    "guarantee": "How far the promise reaches. Exact: it holds for the program that ran, rounding "
-    "included, and not only for a formula.",
     "method": "The K-norm gradient mechanism: the further an answer is from splitting the bills "
     "in half, the less likely it is. The sampler draws from exactly that law.",
     "bounds": "Stated by us, not read from the data. A bill above 5000 counts as 5000.",
     "step": "The step of the data and of the answer: one cent.",
     "missing cells": "A record without a bill would be left out, and nobody learns how many were.",
     "records": "How many there are. This is public here; with --neighbours add-remove it is not.",
-    "random-bits": "The promise rests on two things. This one is the system's job.",
-    "unseen-clock": "This one is yours: let no outsider time the program.",
-    "version": "Which kng made the receipt.",
 }
 
 
 @click.command()
 def demo() -> None:
-    """See a private answer made and explained, step by step.
+    """See private answers planned, paid for, made and explained, step by step.
 
     Uses data that ship with kng, and takes a few seconds.
     """
     import csv
     from importlib.resources import as_file, files
     from pathlib import Path
-    from tempfile import TemporaryDirectory
 
     import kng
 
     with (
         as_file(files("kng.cli") / "doctor_visits.csv") as data,
-        TemporaryDirectory(prefix="kng-demo-") as directory,
+        _temporary_directory() as directory,
     ):
         with data.open(newline="", encoding="utf-8") as file:
             records = list(csv.DictReader(file))
-        _say("One private number, from the question to the receipt. This takes a few seconds.", 0)
+        _say("Three private answers, from the question to the receipt. It takes some seconds.", 0)
         _present(records)
         _ask_plainly(records)
+        _plan(len(records))
         ledger = kng.Ledger(Path(directory) / "visits.ledger", cap=1)
         _ask_privately(data, ledger)
         _overspend(data, ledger)
+        _tell_history(ledger)
         _vary_epsilon(records)
         _go_on()
+
+
+def _temporary_directory() -> TemporaryDirectory[str]:
+    """Return a place for the ledger of the demo, or say that there is none."""
+    from tempfile import TemporaryDirectory
+
+    from kng.core.errors import SpecError
+
+    try:
+        return TemporaryDirectory(prefix="kng-demo-")
+    except OSError as error:
+        raise SpecError(
+            f"kng demo keeps a budget in a temporary directory, and none can be written to "
+            f"({error.strerror}). Set TMPDIR to one; in a container, mount one: --tmpfs /tmp."
+        ) from None
 
 
 def _present(records: Records) -> None:
@@ -115,11 +130,30 @@ def _ask_plainly(records: Records) -> None:
     )
 
 
+def _plan(n: int) -> None:
+    """Tell beforehand what an answer would be worth, from public facts and a guess."""
+    import kng
+
+    _title("3. Is a private answer worth its price?")
+    _say(
+        "That can be known before any record is read, from public facts and a guess: there are "
+        f"{n:,} records, and bills may spread by some 100 dollars. At epsilon 0.5:"
+    )
+    plan = kng.median.plan(n=n, epsilon="0.5", spread=100, **{**_SPENDING, "bounds": (0, 5000)})
+    for line in str(plan).splitlines():
+        click.echo(f"      {line}".rstrip())
+    click.echo()
+    _say(
+        "Privacy would blur the answer less than chance does, which chose these people and not "
+        "others. So we ask."
+    )
+
+
 def _ask_privately(data: Path, ledger: Ledger) -> None:
     """Make one real release, and explain its receipt line by line."""
     import kng
 
-    _title("3. The same question, answered privately")
+    _title("4. The same question, answered privately")
     _say(
         "First a budget: all answers from these data together may cost epsilon 1. Then the "
         "question, at epsilon 0.5. As commands, on a copy of the data:"
@@ -140,14 +174,17 @@ def _ask_privately(data: Path, ledger: Ledger) -> None:
 
 def _explain(release: Release) -> None:
     """Print a receipt with a plain sentence under each of its lines."""
+    from kng.core.receipt_words import ASSUMED, LINES
+
     rows = release.rows()
+    known = LINES | {assumption.value: text for assumption, text in ASSUMED.items()} | _LINES
     width = max(len(label) for label, _ in rows)
     for label, text in rows:
         _print(text, indent=width + 5, first=f"   {label:<{width}}  ", bold=True)
         # Assumptions have one label, and a name in brackets at the end.
         named = text.rpartition("(")[2].removesuffix(")") if label == "assumption" else label
-        if named in _LINES:
-            _print(_LINES[named], indent=6)
+        if named in known:
+            _print(known[named], indent=6)
     click.echo()
 
 
@@ -157,7 +194,7 @@ def _overspend(data: Path, ledger: Ledger) -> None:
     from kng.core.errors import BudgetError
     from kng.ledger.amounts import tell
 
-    _title("4. The budget cannot be overspent")
+    _title("5. The budget cannot be overspent")
     _say(
         f"Of epsilon {tell(ledger.cap)}, {tell(ledger.remaining)} is left. The next question: how "
         "many visits to a doctor do nine in ten person-years stay within? At epsilon 0.75:"
@@ -166,10 +203,36 @@ def _overspend(data: Path, ledger: Ledger) -> None:
         kng.quantile(data, "0.9", epsilon="0.75", ledger=ledger, **_VISITS)
     except BudgetError as refusal:
         _say(f"Error: {refusal}", indent=6)
-    answer = kng.quantile(data, "0.9", epsilon="0.5", ledger=ledger, **_VISITS)
+    answer = kng.quantile(data, "0.9", epsilon="0.25", ledger=ledger, **_VISITS)
     _say(
-        f"At epsilon 0.5 it fits: {answer.value:g} visits. That leaves {tell(ledger.remaining)}, "
-        "so the ledger now refuses every further question about these data."
+        f"At epsilon 0.25 it fits: {answer.value:g} visits. A third question takes the rest. Did "
+        "people who paid a part of their bills themselves (coinsurance, in percent) see a doctor "
+        "less often than those who paid nothing? The mean, counting 12 visits at most. The groups "
+        "are declared, and one epsilon serves all of them:"
+    )
+    few: Any = {"bounds": {"visits": (0, 12)}, "records_per_person": 5}
+    found = kng.mean(data, by=_SHARES, epsilon="0.25", ledger=ledger, **few)
+    for line in str(found).split("\n\n")[0].splitlines():
+        click.echo(f"      {line}")
+    click.echo()
+
+
+def _tell_history(ledger: Ledger) -> None:
+    """Show what the ledger keeps for an auditor."""
+    from kng.ledger.amounts import tell
+
+    _title("6. What an auditor sees")
+    _say(
+        "The ledger has an entry for every charge, written before any record was read, each sealed "
+        "by the hash of all before it:"
+    )
+    for entry in ledger.history():
+        click.echo(f"      {entry.sequence:>3}  epsilon {tell(entry.epsilon):<6}{entry.mechanism}")
+    click.echo()
+    ledger.verify()
+    _say(
+        f"Verified: spent {tell(ledger.spent)} of {tell(ledger.cap)}. Every further question about "
+        "these data is refused."
     )
 
 
@@ -181,7 +244,7 @@ def _vary_epsilon(records: Records) -> None:
 
     bills = np.array(_bills(records))
     facts = _SPENDING | {"bounds": (0, 5000)}
-    _title("5. What epsilon does")
+    _title("7. What epsilon does")
     _say(
         f"A small epsilon protects more and blurs more. Below is a simulation: {_DRAWS} seeded "
         "answers to the first question for each epsilon. It is possible because these data are "
@@ -207,11 +270,12 @@ def _vary_epsilon(records: Records) -> None:
 
 def _go_on() -> None:
     """Leave the reader with something to run."""
-    _title("6. Your turn")
+    _title("8. Your turn")
     _say("In the shell, on the same data:")
     _show(
         "kng sample visits.csv",
-        "kng mean visits.csv --bounds visits=0:100 --records-per-person 5 --epsilon 1",
+        "kng mean visits.csv --bounds visits=0:12 --records-per-person 5 --epsilon 1",
+        "kng plan median --n 20190 --bounds 0:5000 --epsilon 0.5",
     )
     _say("In Python, on a list, an array, a data frame or the path of a CSV file:")
     _show("import kng", "kng.median(ages, bounds=(0, 120), granularity=1, epsilon=1)")

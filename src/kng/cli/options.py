@@ -37,6 +37,7 @@ BY = option(
 )
 CENTRE = option(
     "--centre",
+    "--center",
     metavar="A,B,C",
     help="A public guess of the intercept, if there is one, and the coefficients. Estimates are "
     "drawn towards it.",
@@ -56,6 +57,7 @@ MISSING = option(
 )
 NEIGHBOURS = option(
     "--neighbours",
+    "--neighbors",
     metavar="NAME",
     help="replace-one: the number of records is public (default). add-remove: it is private.",
 )
@@ -79,6 +81,13 @@ MAX_RECORDS = option(
     help="With --person: how many records of each person are used at most; the others are left "
     "out.",
 )
+QUANTILE = option(
+    "--quantile",
+    "--q",
+    multiple=True,
+    metavar="A,B,C",
+    help="Which quantile, strictly between 0 and 1; several with commas, or the option repeated.",
+)
 LEDGER = option(
     "--ledger",
     metavar="FILE|ADDRESS",
@@ -99,7 +108,11 @@ SEED = option(
     help="Make the answer repeatable: a simulation. Do not publish it; ledgers reject it.",
 )
 JSON = option("--json", "as_json", is_flag=True, help="Print the receipt as JSON.")
-OUT = option("--out", metavar="FILE", help="Write the receipt as JSON to a new file.")
+OUT = option(
+    "--out",
+    metavar="FILE",
+    help="Write the receipt to a new file: as JSON, or as a page if it ends in .html.",
+)
 
 
 def sampler(*exact: str, chains: tuple[str, ...] = ("hit-and-run",)) -> Decorator:

@@ -47,6 +47,14 @@ class ReceiptFile(AbstractContextManager["ReceiptFile"]):
                 "may be written to."
             ) from None
 
+    def append(self, text: str) -> None:
+        """Write a part of what is to be stored."""
+        self._written = True
+        try:
+            self._file.write(text)
+        except OSError as error:
+            raise SpecError(f"{self.path} could not be written ({error.strerror}).") from None
+
     def write(self, text: str) -> None:
         """Store the receipt durably."""
         self._written = True
@@ -77,12 +85,32 @@ def hand_over(
     with nullcontext() if out is None else ReceiptFile(out) as file:
         # A program that reads JSON from a pipe is not looking at a terminal.
         piped = options["as_json"] and not sys.stdout.isatty()
+        write = _writer(out)
         charges = _Charges()
         shown = progress_shown(quiet=piped or is_quiet())
         with threads_limited(options), shown, watched_by(charges):
             release = compute()
         booked = _booked(release, ledger, charges)
-        deliver(release, as_json=options["as_json"], file=file, ledger=ledger, booked=booked)
+        deliver(
+            release,
+            write,
+            as_json=options["as_json"],
+            file=file,
+            ledger=ledger,
+            booked=booked,
+        )
+
+
+def _writer(out: str | None) -> Callable[[Release], str]:
+    """Return what makes the text of the file; a page is loaded now, before the charge."""
+    if out is None or not out.lower().endswith((".html", ".htm")):
+        return lambda release: release.to_json(indent=2)
+    from kng.report.document import page, style
+    from kng.report.receipts import Receipt
+
+    style()
+    name = Path(out).name
+    return lambda release: page([Receipt(release, release.to_json(indent=2), name)])
 
 
 class _Charges:
@@ -105,6 +133,7 @@ class _Charges:
 
 def deliver(
     release: Release,
+    write: Callable[[Release], str],
     *,
     as_json: bool,
     file: ReceiptFile | None,
@@ -119,9 +148,11 @@ def deliver(
     troubles = []
     if file is not None:
         try:
-            file.write(receipt)
+            file.write(write(release))
         except OSError as error:
             troubles.append(f"{file.path} could not be written ({error.strerror})")
+        except Exception:  # a fault of the page: the answer is paid for and is shown below
+            troubles.append(f"the page {file.path} could not be made")
     try:
         click.echo(receipt if as_json else f"{release!r}\n{booked}")
     except OSError as error:
@@ -145,7 +176,10 @@ def _booked(release: Release, ledger: Ledger | None, charges: _Charges) -> str:
         with suppress(KngError):  # the answer is paid for, whatever became of the ledger
             unit = ledger.currency
             text += f", {left(ledger.remaining, unit)} of {left(ledger.cap, unit)} left"
-    return f"{'ledger':<{width}}  {text}"
+    rows = [("ledger", text)]
+    if release.provenance is not None:
+        rows += [row for row in release.provenance.rows if row[0] != "entry hash"]
+    return "\n".join(f"{label:<{width}}  {words}" for label, words in rows)
 
 
 def _counted(release: Release, charge: Charged | Repeated | None) -> str:

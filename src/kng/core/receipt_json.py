@@ -16,11 +16,15 @@ from kng.core.lattice import AffineMap, Lattice
 from kng.core.law import Law
 from kng.core.noise.stored import noise_from
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent, rho_of
+from kng.core.provenance import Provenance
+from kng.core.receipt_words import in_words
 
 if TYPE_CHECKING:
     from kng.core.release import Release
 
-_FORMAT = "kng-release-1"
+# What is written, and what is read: the first is that of version 0.1, which says less.
+FORMAT = "kng-release-2"
+_READ = ("kng-release-1", FORMAT)
 # What JSON has for the level of a group.
 _LEVELS = (str, int, float, bool)
 
@@ -30,7 +34,7 @@ def written(release: Release, indent: int | None) -> str:
     one = rho_of(release.event.width)
     return json.dumps(
         {
-            "format": _FORMAT,
+            "format": FORMAT,
             "statistic": release.statistic,
             "value": np.asarray(release.value).tolist(),
             **({"also": release.also} if release.also else {}),
@@ -66,6 +70,8 @@ def written(release: Release, indent: int | None) -> str:
             "law": None if release.law is None else release.law.to_mapping(),
             "noise": None if release.noise is None else release.noise.to_mapping(),
             **_by(release.groups),
+            "provenance": None if release.provenance is None else release.provenance.to_mapping(),
+            "in_words": in_words(release),
         },
         indent=indent,
     )
@@ -92,9 +98,10 @@ def _groups(raw: Any) -> Groups | None:
 def fields(text: str) -> dict[str, Any]:
     """Read the fields of a release; anything but one raises an error of some kind."""
     raw = json.loads(text)
-    if raw["format"] != _FORMAT:
-        raise SpecError(f"unknown release format {raw['format']!r}; expected {_FORMAT!r}.")
+    if raw["format"] not in _READ:
+        raise SpecError(f"unknown release format {raw['format']!r}; expected {FORMAT!r}.")
     columns, units = raw["bounds"]["columns"], raw["units"]
+    found = raw["provenance"] if raw["format"] == FORMAT else None
     texts = ("statistic", "mechanism", "sampler", "neighbours", "version")
     named = [raw[name] for name in texts] + list(columns or [])
     facts = {
@@ -141,6 +148,7 @@ def fields(text: str) -> dict[str, Any]:
         "law": None if raw.get("law") is None else Law.from_mapping(raw["law"]),
         "noise": noise_from(raw.get("noise")),
         "groups": _groups(raw.get("by")),
+        "provenance": None if found is None else Provenance.from_mapping(found),
     }
 
 

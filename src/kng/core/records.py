@@ -94,6 +94,11 @@ class Opened(Protocol):
         """
         ...
 
+    @property
+    def declared(self) -> str | None:
+        """What the caller has called the data, without a password; None for data in memory."""
+        ...
+
     def count(self) -> int:
         """Return the number of records; forbidden before the charge under add-remove."""
         ...

@@ -21,6 +21,7 @@ from kng.core.law import Law
 from kng.core.noise.interval import NoiseInterval, read_level
 from kng.core.noise.stored import Noise
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
+from kng.core.provenance import Provenance
 
 # A public fact: a text, or a list of texts such as the names of coefficients.
 Fact = str | tuple[str, ...]
@@ -50,6 +51,9 @@ class Release:
         What `noise_interval` needs to know; None where nothing is known, as in older receipts.
     groups : Groups or None
         The declared groups, if there are any; ``value`` then has a row for each.
+    provenance : Provenance or None
+        When it was asked for, of which data, and which entry of a ledger paid. None for a
+        simulation, which repeats to the bit, and in receipts of version 0.1.
     """
 
     statistic: str
@@ -66,6 +70,8 @@ class Release:
     law: Law | None = None
     noise: Noise | None = None
     groups: Groups | None = None
+    # Not compared: the same answer may be asked for twice.
+    provenance: Provenance | None = field(default=None, compare=False)
 
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
         """Return where the answer on the same records lies without privacy noise.
@@ -174,7 +180,9 @@ class Release:
     def __eq__(self, other: object) -> bool:
         """Compare with a release in every field, or one number with a number."""
         if isinstance(other, Release):
-            return all(getattr(self, f.name) == getattr(other, f.name) for f in fields(self))
+            return all(
+                getattr(self, f.name) == getattr(other, f.name) for f in fields(self) if f.compare
+            )
         return self.scalar and isinstance(other, Real) and self._number == other
 
     def __hash__(self) -> int:

@@ -21,9 +21,10 @@ from kng.core.privacy import Assumption
 from kng.core.promise import Promise
 from kng.core.records import USUAL_MEMORY, Integers, Kernel, Rows, Selection, State
 from kng.core.row_order import in_order
+from kng.data.declared_name import declared_name
 from kng.data.engine import Blocks, Engine
 from kng.data.ingest import Ingest, prepare
-from kng.data.recipe import Recipe
+from kng.data.recipe import Recipe, load
 from kng.data.source import known, promise_of
 from kng.data.work import Gathered
 
@@ -73,7 +74,7 @@ class GroupWork(Generic[T]):
                     *tables, codes = self.recipe.tables(part)
                     batch, groups = ingest(*tables), codes[:, 0].astype(np.intp)
                     if ingest.present is not None:
-                        groups = groups[ingest.present]
+                        groups = groups.compress(ingest.present)
                     state = self.kernel.merge(state, self.kernel.partial(batch, groups))
         return state
 
@@ -194,6 +195,7 @@ class GroupedTable:
         self._tried = False
         prepare(encoding)
         engine.prepare(recipe.asked)
+        load(recipe)
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -216,6 +218,11 @@ class GroupedTable:
         from kng.data.fingerprint import dataset_of
 
         return dataset_of(self._engine)
+
+    @property
+    def declared(self) -> str | None:
+        """What the caller has called the table."""
+        return declared_name(self._engine)
 
     def count(self) -> int:
         """Return the number of records of the table; forbidden before the charge if private."""
@@ -312,6 +319,11 @@ class GroupRows:
     def dataset(self) -> str | None:
         """The fingerprint of the whole table."""
         return self._table.dataset
+
+    @property
+    def declared(self) -> str | None:
+        """What the caller has called the whole table."""
+        return self._table.declared
 
     def count(self) -> int:
         """Return the number of records of the whole table; that of a group is private."""

@@ -69,9 +69,10 @@ class Ingest:
             self._buffer = np.empty(rows * width)
         # Column after column in memory, as sums over records like it.
         columns = self._buffer[: rows * width].reshape(width, rows)
+        self.present = None
         if width == 1:
             self._column(blocks[0][:, 0], columns[0])
-            return self._present(columns).T
+            return self._there(columns).T
         at = 0
         for block in blocks:
             if block.strides[0] == block.itemsize:  # its columns are one after the other, too
@@ -81,15 +82,14 @@ class Ingest:
             else:
                 self._table(block, columns, at)
             at += block.shape[1]
-        return self._present(columns).T
+        # Columns are in the cache, so looking costs little.
+        if self._drops and columns.min(initial=0.0) <= _ABSENT:
+            self.present = columns.min(axis=0) > _ABSENT
+        return self._there(columns).T
 
-    def _present(self, columns: Floats) -> Floats:
-        """Leave out records that are absent; columns are in the cache, so looking costs little."""
-        self.present = None
-        if not self._drops or columns.min(initial=0.0) > _ABSENT:
-            return columns
-        self.present = columns.min(axis=0) > _ABSENT
-        return columns[:, self.present]
+    def _there(self, columns: Floats) -> Floats:
+        """Leave out records that are absent; NumPy indexes by a mask three times as slowly."""
+        return columns if self.present is None else columns.compress(self.present, axis=1)
 
     def _each(self) -> list[tuple[Any, ...]]:
         """Return the loop for each column and its four numbers."""
@@ -127,7 +127,11 @@ class Ingest:
             np.rint(k, out=k)
             # The minimum is NaN exactly if something is missing; looking is cheaper than replacing.
             if np.isnan(k.min(initial=0.0)):
-                np.copyto(k, self._default[0], where=np.isnan(k))
+                missing = np.isnan(k)
+                if self._drops:
+                    self.present = ~missing
+                else:
+                    np.copyto(k, self._default[0], where=missing)
 
 
 def inverses(step: Floats) -> Floats:
@@ -149,6 +153,13 @@ def number(cell: Any) -> float:
     """
     if type(cell) is float:
         return cell
+    try:
+        return _read(cell)
+    except Exception:  # a cell may bring code of its own
+        return np.nan
+
+
+def _read(cell: Any) -> float:
     if isinstance(cell, list | tuple | np.ndarray):
         alone = np.shape(cell) == (1,) if isinstance(cell, np.ndarray) else len(cell) == 1
         cell = cell[0] if alone else None  # one level: a list may hold itself
@@ -159,17 +170,8 @@ def number(cell: Any) -> float:
     try:
         return float(cell)
     except OverflowError:
-        return _infinity(cell)
-    except Exception:
-        return np.nan
-
-
-def _infinity(cell: Any) -> float:
-    """Return the infinity on the side of a number too large for float64."""
-    try:
-        return np.inf if cell > 0 else -np.inf
-    except Exception:
-        return np.nan
+        above: Any = cell > 0  # type: ignore[operator]
+        return np.inf if above else -np.inf  # on the side of a number too large for float64
 
 
 def numbers(cells: Iterable[Any]) -> Floats:

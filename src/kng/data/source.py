@@ -18,10 +18,11 @@ from kng.core.privacy import Assumption
 from kng.core.promise import Promise
 from kng.core.records import USUAL_MEMORY, Kernel, Rows, Selection, State
 from kng.core.row_order import in_order
+from kng.data.declared_name import declared_name
 from kng.data.engine import Engine, WholeColumns
 from kng.data.ingest import prepare
 from kng.data.kept import Kept
-from kng.data.recipe import Filtered, Plain, Recipe
+from kng.data.recipe import Filtered, Plain, Recipe, load
 from kng.data.sums import MANY, ColumnSum, Sums
 from kng.data.work import Gathered, Work
 
@@ -40,6 +41,7 @@ class TableSource:
         self._kept = Kept(encoding, engine.room)
         prepare(encoding)
         engine.prepare(recipe.asked)
+        load(recipe)
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -69,6 +71,11 @@ class TableSource:
         from kng.data.fingerprint import dataset_of
 
         return dataset_of(self._engine)
+
+    @property
+    def declared(self) -> str | None:
+        """What the caller has called the table."""
+        return declared_name(self._engine)
 
     def count(self) -> int:
         """Return the number of records; forbidden before the charge under add-remove."""

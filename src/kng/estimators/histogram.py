@@ -118,6 +118,8 @@ def histogram(
     )
     unit = ask.unit(source, groups)
     facts: dict[str, Fact] = {"bins": bins.names, **bins_stated(unit), **records_stated(unit)}
+    if bins.instead is not None:
+        facts["missing counts as"] = bins.names[bins.instead]
     facts |= stated(ask.present, groups)
     plan = plan_for(len(bins.names), records, unit, ask.epsilon)
     return released("histogram", plan, source, records.bounds, facts=facts, ask=ask, groups=groups)

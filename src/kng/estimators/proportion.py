@@ -118,6 +118,7 @@ def proportion(
     unit = ask.unit(source, groups)
     facts = {
         **({} if of is None else {"of": of}),
+        **({} if instead is None else {"missing counts as": str(1 - instead)}),
         **records_stated(unit),
         **stated(ask.present, groups),
     }

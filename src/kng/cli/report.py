@@ -1,0 +1,145 @@
+"""``kng report`` and ``kng verify``: receipts for people, and whether a ledger holds them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from kng.ledger import Ledger
+    from kng.report import History, Receipt
+
+_LEDGER = "The ledger that paid: a file, or the postgresql:// address of a database."
+_ACCOUNT = click.option("--account", metavar="NAME", help="With --ledger: one of several accounts.")
+
+
+@click.command(epilog="\b\nkng report median.json mean.json --ledger visits.ledger --out page.html")
+@click.argument("receipts", metavar="RECEIPT...", nargs=-1, required=True)
+@click.option(
+    "--out",
+    metavar="FILE",
+    help="The new page; named like the first receipt, with .html, unless given.",
+)
+@click.option("--ledger", metavar="FILE|ADDRESS", help=f"{_LEDGER} Its history is shown too.")
+@_ACCOUNT
+def report(
+    receipts: tuple[str, ...], out: str | None, ledger: str | None, account: str | None
+) -> None:
+    """Make one HTML page of one or several receipts, to read, print or forward.
+
+    RECEIPT is a file that --out has written: JSON or a page. The page loads nothing from the
+    network. It reads no data and costs no epsilon.
+    """
+    from pathlib import Path
+
+    from kng.cli.arguments import open_ledger
+    from kng.cli.receipt import ReceiptFile
+    from kng.core.errors import SpecError
+    from kng.report import page, read_receipts
+
+    if account is not None and ledger is None:
+        raise SpecError("--account is about a ledger; name it by --ledger.")
+    found = [receipt for path in receipts for receipt in read_receipts(path)]
+    history = None if ledger is None else _history(open_ledger(ledger, account))
+    made = page(found, history)
+    target = str(Path(receipts[0]).with_suffix(".html")) if out is None else out
+    with ReceiptFile(target) as file:
+        try:
+            file.write(made)
+        except OSError as error:
+            raise SpecError(f"--out {target} cannot be written ({error.strerror}).") from None
+    click.echo(f"Wrote {target}")
+
+
+@click.command(epilog="\b\nkng verify median.json --ledger visits.ledger")
+@click.argument("receipt")
+@click.option("--ledger", metavar="FILE|ADDRESS", required=True, help=_LEDGER)
+@_ACCOUNT
+def verify(receipt: str, ledger: str, account: str | None) -> None:
+    """Check that RECEIPT is the one that a ledger has stored, word for word.
+
+    The whole ledger is checked too: its chain of hashes and its sums. Needs no write access.
+    """
+    from kng.cli.arguments import open_ledger
+    from kng.report import read_receipts
+
+    found = read_receipts(receipt)
+    account_of = {r.release.provenance.account for r in found if r.release.provenance is not None}
+    if account is None and len(account_of) == 1:
+        account = account_of.pop()
+    book = open_ledger(ledger, account)
+    book.verify()
+    for one in found:
+        entry = _entry(one, book)
+        click.echo(
+            f"Verified: {one.called} is the receipt stored in entry {entry} of {book.called}."
+        )
+    charges = len(book.history())
+    click.echo(
+        f"Ledger verified: {charges} charge{'s'[: charges != 1]}, hash chain intact, total matches."
+    )
+
+
+def _entry(receipt: Receipt, ledger: Ledger) -> int:
+    """Return the entry that holds a receipt, or say that it is not the stored one."""
+    import json
+
+    from kng.core.errors import LedgerError
+
+    origin, body = receipt.release.provenance, receipt.body()
+    history = {entry.sequence: entry for entry in ledger.history()}
+    # Receipts of version 0.1 name no entry, so all of them are looked at.
+    named = None if origin is None else origin.entry
+    if origin is not None and named is None:
+        raise LedgerError(
+            f"{receipt.called} names no ledger: its release was charged to none. Nothing can be "
+            "verified."
+        )
+    looked = list(history) if named is None else [named] if named in history else []
+    for number in looked:
+        stored = ledger.release_of(number)
+        if stored is None:
+            continue
+        if json.loads(stored) == body:
+            return number
+        if named is not None:
+            raise LedgerError(
+                f"{receipt.called} is not the receipt stored in entry {number} of "
+                f"{ledger.called}: they differ in {_differing(json.loads(stored), body)}. It was "
+                "changed, or belongs to another ledger."
+            )
+    where = "any entry" if named is None else f"entry {named}"
+    raise LedgerError(
+        f"{receipt.called} is not stored in {where} of {ledger.called}. It belongs to another "
+        "ledger or account, or was changed."
+    )
+
+
+def _differing(stored: dict[str, Any], given: dict[str, Any]) -> str:
+    names = [name for name in {**stored, **given} if stored.get(name) != given.get(name)]
+    return ", ".join(names)
+
+
+def _history(ledger: Ledger) -> History:
+    """Return what a page shows of an account; it is verified first."""
+    from dataclasses import replace
+    from pathlib import Path
+
+    from kng.cli.budget_views import charges_of, facts_of
+    from kng.report import History
+
+    ledger.verify()
+    charges = len(ledger.history())
+    # A page is forwarded, and the second of the next charge tells how long a draw took.
+    minutes = [replace(entry, time=entry.time.replace(second=0)) for entry in ledger.history()]
+    head, *rows = charges_of(minutes)
+    return History(
+        [
+            (label, Path(text).name if label == "ledger" else text)
+            for label, text in facts_of(ledger)
+        ],
+        [head, *([row[0], row[1].removesuffix(":00"), *row[2:]] for row in rows)],
+        f"Ledger verified: {charges} charge{'s'[: charges != 1]}, hash chain intact, total "
+        "matches.",
+    )

@@ -1,0 +1,36 @@
+"""What an answer is about, in one line."""
+
+from __future__ import annotations
+
+from kng.core.release import Release
+
+# Their bounds are those of what is counted, not of a column.
+_COUNTS = ("count", "proportion", "histogram")
+
+
+def title_of(release: Release) -> str:
+    """Return the statistic, its columns, groups and condition."""
+    statistic = release.statistic[:1].upper() + release.statistic[1:]
+    groups = "" if release.groups is None else f" by {', '.join(release.groups.columns)}"
+    where = release.details.get("where")
+    which = ""
+    if isinstance(where, str):
+        which = f", where {where.removesuffix(' (other records are absent)')}"
+    return f"{statistic}{_about(release)}{groups}{which}"
+
+
+def _about(release: Release) -> str:
+    columns = release.bounds.columns
+    if not columns or release.statistic in _COUNTS:
+        return ""
+    if "coefficients" not in release.details:
+        return f" of {', '.join(columns)}"
+    *covariates, last = columns
+    named = " ".join(release.names or ())
+    if last in named and last != "response":
+        return f" on {', '.join(columns)}"
+    return (
+        f" of {'the ' if last == 'response' else ''}{last} on {', '.join(covariates)}"
+        if covariates
+        else f" of {last}"
+    )
