@@ -137,7 +137,7 @@ def test_an_empty_path(run, ledger, data):
     [
         ("height", "has no column named 'height'; it has 'age', 'name', 'born', 'all'."),
         ("name", "holds text ("),
-        ("born", "Convert it first, as to days since a date."),
+        ("born", "Give its bounds as dates"),
         ("all", "Choose a column of numbers."),
     ],
 )

@@ -44,7 +44,17 @@ def test_no_argument_is_left_out(command):
     asked = inspect.signature(COMMANDS[command]).parameters
     names = {RENAMED.get(name, name) for name in asked} - {None}
     assert names <= offered
-    beside = {"column", "target", "covariates", "seed", "as_json", "out", "data", "no_intercept"}
+    beside = {
+        "column",
+        "target",
+        "covariates",
+        "formula",
+        "seed",
+        "as_json",
+        "out",
+        "data",
+        "no_intercept",
+    }
     beside |= {field.name for field in fields(kng.Table)}  # how DATA are read
     beside |= {"verbose", "quiet", "account", "analyst", "request_key"}
     assert offered - names <= beside

@@ -129,4 +129,4 @@ def with_promise(options: Mapping[str, Any], table: kng.Table) -> dict[str, Any]
 
 def is_word(data: str) -> bool:
     """Tell a table of kng.toml from a source: a suffix, a slash, a scheme or a pattern."""
-    return data != "-" and not set(data) & set("./\\:*?[")
+    return bool(data.strip()) and data != "-" and not set(data) & set("./\\:*?[")
