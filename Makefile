@@ -4,11 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-<<<<<<< HEAD
-.PHONY: demo test test-services thorough product ledger check bench accuracy catalogue freeze surveys compare-opendp clean
-=======
-.PHONY: demo test test-services thorough product ledger check bench plans accuracy catalogue freeze clean
->>>>>>> main
+.PHONY: demo test test-services thorough product ledger check bench plans accuracy catalogue freeze surveys compare-opendp clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kng demo

@@ -169,7 +169,7 @@ def test_arguments(run, ages, ledger, tmp_path, case):
         (["nan"], "q must be a finite number, got 'nan'."),
         (["half"], "q must be a number, got 'half'."),
         (["0.5", "1/2"], "q repeats a quantile"),
-        ([], "q is missing; state the quantile, as in --q 0.9."),
+        ([], "quantile is missing; state it, as in --quantile 0.9."),
     ],
 )
 def test_quantiles(run, ages, ledger, q, message):

@@ -93,3 +93,54 @@ def test_a_user_without_a_name_gets_no_home(package):
     outcomes, spent, left = confined(package, UNKNOWN, "mean")
     assert (outcomes["mean"]["code"], spent["mean"]) == (0, 1)
     assert "~" not in left
+
+
+# --- the conditions of the Dockerfile: nothing of one's own can be written ------------------------
+
+
+def read_only(package, *commands):
+    """Run commands where the working directory is another's too."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "t.csv").write_text("a,b\n" + "0.5,0.25\n-0.5,-0.25\n" * 200)
+        Path(folder).chmod(0o755)
+        done = subprocess.run(
+            [sys.executable, str(PROGRAM), package, folder, str(UNKNOWN)],
+            input="\n".join(map(json.dumps, commands)) + "\n",
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert sorted(os.listdir(folder)) == ["t.csv"]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_plain_release_needs_no_place_to_write(package):
+    words = ["median", "t.csv", "--bounds", "a=-1:1", "--epsilon", "1"]
+    plain, kept = read_only(package, words, [*words, "--out", "receipt.json"])
+    assert (plain["code"], plain["out"].startswith("median")) == (0, True), plain
+    assert (kept["code"], kept["out"]) == (2, "")
+    assert "--out receipt.json cannot be written (Permission denied)" in kept["err"]
+
+
+def test_the_demo_needs_a_temporary_directory_only(package):
+    (demo,) = read_only(package, ["demo"])
+    assert demo["code"] == 0, demo["err"]
+
+
+def test_the_demo_says_so_where_there_is_none(run, monkeypatch):
+    def full(**_):
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", full)
+    outcome = run("demo")
+    assert outcome.code == 2
+    assert "Set TMPDIR to one; in a container, mount one: --tmpfs /tmp." in outcome.err
+
+
+def test_the_dockerfile_is_for_an_ordinary_user():
+    lines = (Path(__file__).parents[2] / "Dockerfile").read_text().splitlines()
+    stages = [line for line in lines if line.startswith("FROM ")]
+    assert stages == ["FROM python:3.12-slim AS build", "FROM python:3.12-slim"]
+    user = lines.index("USER 10001:10001")
+    assert user > lines.index(stages[1])
+    assert not any(line.startswith(("RUN", "COPY", "ADD")) for line in lines[user:])

@@ -24,7 +24,7 @@ def test_the_codes():
 
 def test_help_lists_them(run):
     text = run("--help").out
-    for code in (0, 1, 2, 3, 4, 5, 6, 70, 130):
+    for code in (0, 1, 2, 3, 4, 5, 6, 7, 70, 130):
         assert f"\n  {code:>5}  " in text
 
 
@@ -47,6 +47,18 @@ def test_codes_reach_the_shell(shell, ages, ledger):
     assert shell("median", ages, *AGE, "--epsilon", "9", "--ledger", ledger.path).code == 3
     assert shell("median", "none.csv", *AGE).code == 4
     assert shell("median", ages, *AGE, "--ledger", ages).code == 6
+
+
+def test_a_library_that_is_not_installed(run, ages, monkeypatch):
+    from kng.core.errors import MissingExtra
+
+    def fail(_):
+        raise MissingExtra("this needs a library. Install it with: pip install library")
+
+    monkeypatch.setattr(TableSource, "count", fail)
+    outcome = run("median", ages, *AGE)
+    assert (outcome.code, outcome.out) == (cli.EXTRA, "")
+    assert "pip install library" in outcome.err
 
 
 def test_failure_after_the_charge(run, ages, ledger, tmp_path, monkeypatch):

@@ -160,8 +160,11 @@ def test_a_release_with_a_wrong_part_is_refused(name, wrong):
         Release.from_json(json.dumps({**raw, name: wrong}))
 
 
-# Receipts of 0.1 say no law and nothing of noise.
-@pytest.mark.parametrize("name", sorted(json.loads(ORDINARY.to_json()).keys() - {"law", "noise"}))
+# Receipts of 0.1 say no law and nothing of noise; what is for people is not read back.
+READ = json.loads(ORDINARY.to_json()).keys() - {"law", "noise", "in_words"}
+
+
+@pytest.mark.parametrize("name", sorted(READ))
 def test_a_release_without_a_part_is_refused(name):
     raw = json.loads(ORDINARY.to_json())
     del raw[name]

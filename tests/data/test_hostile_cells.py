@@ -145,3 +145,31 @@ def test_a_type_that_arrow_does_not_have_is_refused():
         with pytest.raises(SchemaError, match="column 's' of the data is of type Int128"):
             drawn(each)
         assert drawn(each.select("x")) == drawn({"x": NUMBERS})
+
+
+class Fails(str):
+    """A text whose methods are somebody's."""
+
+    def isascii(self) -> bool:
+        raise RuntimeError
+
+    def __len__(self) -> int:
+        raise RuntimeError
+
+    __str__ = __hash__ = __eq__ = isascii  # type: ignore[assignment]
+
+
+class FailingList(list):  # type: ignore[type-arg]
+    def __len__(self) -> int:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("cell", [Fails("5"), FailingList([5])], ids=["text", "list"])
+def test_a_cell_with_code_of_its_own_is_missing(cell):
+    """It raised below the charge, which one record decides."""
+    held = np.empty(31, dtype=object)
+    held[:] = [*NUMBERS, cell]
+    for column in ([*NUMBERS, cell], held):
+        assert drawn({"x": column}) == drawn({"x": NUMBERS})
+        assert kng.histogram({"x": column}, levels={"x": ["a", "b"]}, epsilon=1).value.shape == (2,)
+        kng.count({"x": column}, person="x", max_records=1, epsilon=1)

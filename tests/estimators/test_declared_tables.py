@@ -9,6 +9,9 @@ from sklearn.base import clone
 
 import kng
 from kng.core.errors import SpecError
+from kng.core.promise import Promise
+from kng.ledger.backend import backend_of
+from kng.ledger.charging import Purse
 from kng.losses import Location, Pinball
 
 FRAME = {"age": [20 + i % 50 for i in range(400)], "pay": [(7 * i) % 900 / 2 for i in range(400)]}
@@ -123,6 +126,46 @@ def test_another_ledger_or_relation_than_declared_is_refused_before_the_charge(l
     for release in releases(table, ledger=str(ledger.path)):
         release()
     assert ledger.spent == 11
+
+
+def test_another_account_of_the_same_ledger_is_another(ledger):
+    mine = kng.Ledger(ledger.path, cap=1, account="mine")
+    table = kng.Table(FRAME, columns=COLUMNS, ledger=mine)
+    for release in releases(table, ledger=ledger):
+        with pytest.raises(SpecError, match=r"'a.ledger', account 'mine', .* 'a.ledger'\."):
+            release()
+    assert ledger.spent == mine.spent == 0
+    share = kng.Ledger(ledger.path, account="mine", analyst="ann", cap=1)
+    kng.median(table["age"], epsilon=0.25, ledger=share)  # a share of the same account
+    kng.median(table["age"], epsilon=0.25, ledger=mine.request("k"))
+    assert mine.spent == 0.5
+
+
+def test_a_ledger_of_ones_own_or_on_a_server_can_be_declared(ledger):
+    class Own:
+        paid = 0
+
+        def reserve(self, event, *, parameters, dataset=None):
+            self.paid += event.epsilon
+            return ledger.reserve(event, parameters=parameters, dataset=dataset)
+
+        def settle(self, charge, payload):
+            ledger.settle(charge, payload)
+
+    own = Own()
+    for release in releases(kng.Table(FRAME, columns=COLUMNS, ledger=own)):
+        release()
+    assert own.paid == 11
+    with pytest.raises(SpecError, match=r"declared with another ledger, .* the ledger 'a"):
+        kng.median(kng.Table(FRAME, columns=COLUMNS, ledger=Own())["age"], epsilon=1, ledger=ledger)
+    server = kng.Ledger.__new__(kng.Ledger)
+    server._backend = backend_of("postgresql://ann:secret@there/budgets")
+    server._purse = Purse("default")
+    for declared in (server, "postgresql://ann:secret@there/budgets"):
+        Promise(None, declared).require("replace-one", server)
+        with pytest.raises(SpecError) as refused:
+            Promise(None, declared).require("replace-one", ledger)
+        assert "secret" not in str(refused.value)
 
 
 def test_a_source_holds_its_release_to_the_promise_whatever_the_road(ledger):

@@ -219,3 +219,17 @@ def test_coefficients_have_predictions_of_the_right_size():
     assert "(predicted privacy noise, 95 %)" in repr(release)
     assert Release.from_json(release.to_json()) == release
     assert (np.abs(np.mean(held, axis=0) - LEVEL) <= 0.2).all()
+
+
+def test_predictions_of_quantile_planes_know_that_scores_jump():
+    # At a large epsilon jumps at records are most of the noise.
+    rng = np.random.default_rng(3)
+    model = kng.QuantileRegressor(epsilon=8, bounds_X=(-1, 1), bounds_y=(-5, 5))
+    held = []
+    for seed in range(60):
+        X = rng.uniform(-1, 1, (300, 1))
+        y = 0.3 * X[:, 0] + rng.normal(0, 10 / 6, 300)
+        interval = model.set_params(random_state=seed).fit(X, y).release_.noise_interval(0.9)
+        plain = plain_fit(model, X, y)
+        held.append((np.array(interval.low) <= plain) & (plain <= np.array(interval.high)))
+    assert (np.mean(held, axis=0) >= 0.9 - 3 * (0.09 / 60) ** 0.5).all()

@@ -201,7 +201,7 @@ def test_neighbours_leave_the_same_receipt(tmp_path):
         table = pd.DataFrame([*rows, *[("x", 1.0), ("y", 2.0)] * 20], columns=["id", "pay"])
         ledger = kng.Ledger(tmp_path / f"{at}.ledger", cap=1)
         receipt = json.loads(kng.median(table, epsilon=1, ledger=ledger, **ASK).to_json())
-        for private in ("value", "integers"):
+        for private in ("value", "integers", "provenance"):  # each has a ledger of its own
             receipt.pop(private, None)
         (entry,) = ledger.history()
         return receipt, entry.parameters, entry.epsilon
@@ -209,6 +209,57 @@ def test_neighbours_leave_the_same_receipt(tmp_path):
     first = seen(0, [("a", 5.0)])
     assert seen(1, []) == first
     assert seen(2, [("a", float(v)) for v in range(50)]) == first
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_the_receipt_protects_a_person_and_never_a_record(most):
+    """With one record of each, another one of the same person takes its place: two rows change."""
+    first = pd.DataFrame({"id": ["a"], "pay": [1.0]})
+    values = [row for row in np.arange(2.0, 40) if shown(_two(row), 1) != [(1.0,)]]
+    assert values  # a record that is added drives out the one that was used
+    found = kng.mean(
+        first, bounds=ASK["bounds"], person="id", max_records=most, epsilon=1,
+        neighbours="add-remove",
+    )  # fmt: skip
+    assert "(one person with all their records added or removed)" in str(found)
+    assert "one record" not in str(found)
+
+
+def _two(other: float) -> pd.DataFrame:
+    return pd.DataFrame({"id": ["a", "a"], "pay": [1.0, other]})
+
+
+def test_a_dataset_is_the_same_to_a_ledger_with_and_without_people(tmp_path):
+    """No other account pays for it, and no stored answer is that of another file."""
+    for name, pay in {"t": 10.0, "u": 90.0}.items():
+        table = pd.DataFrame({"id": range(30), "pay": pay})
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    options: dict[str, Any] = {"epsilon": 1, **ASK}
+    first = kng.Ledger(tmp_path / "a.ledger", cap=9, account="first")
+    other = kng.Ledger(tmp_path / "a.ledger", cap=9, account="other")
+    kng.median(tmp_path / "t.csv", bounds=ASK["bounds"], epsilon=1, ledger=first)
+    for by in ({}, {"by": {"id": [1, 2]}}):
+        with pytest.raises(SpecError, match="charged to account 'first'"):
+            kng.median(tmp_path / "t.csv", ledger=other, **options, **by)
+    key = first.request("k")
+    kng.median(tmp_path / "t.csv", ledger=key, **options)
+    with pytest.raises(SpecError, match="another dataset"):
+        kng.median(tmp_path / "u.csv", ledger=key, **options)
+
+
+@pytest.mark.parametrize("condition", [None, "x > 0.5", "x > 7"])
+@pytest.mark.parametrize("model", [kng.LogisticRegression, kng.PoissonRegressor])
+def test_models_that_read_people_anew_each_time_are_answered(model, condition):
+    """More records are stated than memory holds; how many rows there are is nobody's to ask."""
+    rng = np.random.default_rng(2)
+    x = rng.uniform(0, 1, 60)
+    table = pd.DataFrame({"id": np.arange(60) // 3, "x": x, "y": (x > 0.4).astype(float)})
+    own = {"classes": [0, 1]} if model is kng.LogisticRegression else {"bounds_y": (0, 5)}
+    fitted = model(
+        epsilon=50, bounds_X=(0, 1), neighbours="add-remove", n_max=10**10, person="id",
+        max_records=2, where=condition, **own,
+    ).fit(table, target="y", features=["x"])  # fmt: skip
+    assert np.isfinite(fitted.coef_).all()
 
 
 def test_models_limit_people_too():

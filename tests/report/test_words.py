@@ -90,5 +90,5 @@ def test_sources_are_named_as_stated(tmp_path, monkeypatch):
 def test_equal_answers_are_equal_whenever_they_were_asked():
     release = kng.mean([1, 2, 3], bounds=(0, 5), epsilon=1)
     body = json.loads(release.to_json())
-    body["provenance"]["time"] = "2001-01-01T00:00:00Z"
+    body["provenance"]["time"] = "2001-01-01T00:00Z"
     assert Release.from_json(json.dumps(body)) == release

@@ -49,7 +49,7 @@ def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
     arguments |= {name: options[name] for name in _SAME_NAME if options.get(name) is not None}
     for name in _LISTED:
         if options.get(name) is not None:
-            arguments[name] = _cells(options[name])
+            arguments[name] = listed(options[name])
     if options.get("quantile"):
         arguments["quantile"] = one_or_several(options["quantile"])
     if options.get("base") is not None:
@@ -103,7 +103,7 @@ def read_groups(texts: Sequence[str], table: Table) -> dict[str, list[Any]] | No
 
 
 def _levels(text: str) -> list[Any]:
-    cells = [cell for cell in _cells(text) if cell]
+    cells = [cell for cell in listed(text) if cell]
     if cells and all(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in cells):
         return [cell[1:-1] for cell in cells]
     if all(_NUMBER.fullmatch(cell) for cell in cells):
@@ -122,7 +122,7 @@ def read_regression(
         raise SpecError("target is missing; name the column to predict, as in --target income.")
     columns = (table.columns or {}).items()
     declared = {name: c.bounds for name, c in columns if c.kind == "number" and c.bounds}
-    stated = _named_bounds(options["bounds"]) if options["bounds"] or not declared else {}
+    stated = named_bounds(options["bounds"]) if options["bounds"] or not declared else {}
     bounds: dict[str, Any] = {**declared, **stated}
     covariates = _covariates(options["covariates"], bounds, target)
     arguments = {
@@ -145,7 +145,7 @@ def _read_formula(options: Mapping[str, Any]) -> dict[str, Any]:
             raise SpecError(f"--formula and --{name} are both given; the formula says it all.")
     if options["missing"]:
         raise SpecError("--missing cannot be a number with --formula. Leave it out.")
-    bounds = _named_bounds(options["bounds"]) if options["bounds"] else {}
+    bounds = named_bounds(options["bounds"]) if options["bounds"] else {}
     target = read_formula(options["formula"]).target
     rest = {name: ends for name, ends in bounds.items() if name != target}
     return {
@@ -159,7 +159,7 @@ def _read_formula(options: Mapping[str, Any]) -> dict[str, Any]:
 def read_classes(options: Mapping[str, Any], table: Table) -> Sequence[Any]:
     """Read --classes A,B as a line of CSV: numbers if all of them are, text otherwise."""
     target, text = options["target"], options["classes"]
-    if options["bounds"] and target in _named_bounds(options["bounds"]):
+    if options["bounds"] and target in named_bounds(options["bounds"]):
         raise SpecError(
             "--bounds names the target, which has classes. Leave its bounds out, and name the "
             "labels, as in --classes no,yes."
@@ -170,7 +170,7 @@ def read_classes(options: Mapping[str, Any], table: Table) -> Sequence[Any]:
         return tuple(levels)
     if text is None:
         raise SpecError("classes are missing; name the labels, as in --classes no,yes.")
-    labels = tuple(_cells(text))
+    labels = tuple(listed(text))
     try:
         return tuple(float(label) for label in labels)
     except ValueError:
@@ -183,10 +183,10 @@ def read_bins(options: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("edges", "levels"):
         if options[name] is None:
             continue
-        column, listed = _split(options[name])
+        column, text = _split(options[name])
         if column is not None and options["column"] is not None:
             raise SpecError(f"--column goes with --{name} A,B,C, but these name their own column.")
-        cells = _levels(listed) if name == "levels" else _cells(listed)
+        cells = _levels(text) if name == "levels" else listed(text)
         column = column or options["column"]
         arguments[name] = cells if column is None else {column: cells}
     return arguments
@@ -213,7 +213,7 @@ def read_base(text: str) -> str | Release:
         ) from None
 
 
-def _cells(text: str) -> list[str]:
+def listed(text: str) -> list[str]:
     """Read A,B,C as a line of CSV."""
     try:
         return [cell.strip() for cell in next(csv.reader([text]), [])]
@@ -221,7 +221,8 @@ def _cells(text: str) -> list[str]:
         return [text]
 
 
-def _named_bounds(texts: Sequence[str]) -> dict[str, Ends]:
+def named_bounds(texts: Sequence[str]) -> dict[str, Ends]:
+    """Read COLUMN=LOW:HIGH once per column."""
     found = read_bounds(texts, ())
     if not isinstance(found, dict):
         raise SpecError(
@@ -236,7 +237,7 @@ def _covariates(text: str | None, bounds: Mapping[str, Ends], target: str) -> tu
     if text is None:
         covariates = tuple(name for name in bounds if name != target)
     else:
-        covariates = tuple(_cells(text))
+        covariates = tuple(listed(text))
     if not any(covariates):
         raise SpecError(
             "covariates are missing; name them and their bounds, as in --covariates age "
@@ -293,15 +294,16 @@ def read_setting(option: str, texts: Sequence[str]) -> str | dict[str, str] | No
 
 
 def read_quantiles(texts: Sequence[str]) -> str | list[str]:
-    """Read --q, which must be there."""
+    """Read --quantile, which must be there."""
     if not texts:
-        raise SpecError("q is missing; state the quantile, as in --q 0.9.")
+        raise SpecError("quantile is missing; state it, as in --quantile 0.9.")
     return one_or_several(texts)
 
 
 def one_or_several(texts: Sequence[str]) -> str | list[str]:
-    """Return one word as a number is given, several as a list."""
-    return texts[0] if len(texts) == 1 else list(texts)
+    """Return one word as a number is given, several as a list; commas separate words."""
+    words = [word for text in texts for word in listed(text)]
+    return words[0] if len(words) == 1 else words
 
 
 def open_ledger(path: str, account: str | None = None, analyst: str | None = None) -> Ledger:

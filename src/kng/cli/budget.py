@@ -37,6 +37,7 @@ for _view in (show, history, verify):
 @click.option("--rho", metavar="CAP", help="The largest total rho (concentrated privacy) instead.")
 @click.option(
     "--neighbours",
+    "--neighbors",
     metavar="NAME",
     help="replace-one or add-remove; fixed by the first charge unless given.",
 )

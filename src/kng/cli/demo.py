@@ -9,6 +9,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+    from tempfile import TemporaryDirectory
 
     from kng.core.release import Release
     from kng.ledger import Ledger
@@ -57,13 +58,12 @@ def demo() -> None:
     import csv
     from importlib.resources import as_file, files
     from pathlib import Path
-    from tempfile import TemporaryDirectory
 
     import kng
 
     with (
         as_file(files("kng.cli") / "doctor_visits.csv") as data,
-        TemporaryDirectory(prefix="kng-demo-") as directory,
+        _temporary_directory() as directory,
     ):
         with data.open(newline="", encoding="utf-8") as file:
             records = list(csv.DictReader(file))
@@ -77,6 +77,21 @@ def demo() -> None:
         _tell_history(ledger)
         _vary_epsilon(records)
         _go_on()
+
+
+def _temporary_directory() -> TemporaryDirectory[str]:
+    """Return a place for the ledger of the demo, or say that there is none."""
+    from tempfile import TemporaryDirectory
+
+    from kng.core.errors import SpecError
+
+    try:
+        return TemporaryDirectory(prefix="kng-demo-")
+    except OSError as error:
+        raise SpecError(
+            f"kng demo keeps a budget in a temporary directory, and none can be written to "
+            f"({error.strerror}). Set TMPDIR to one; in a container, mount one: --tmpfs /tmp."
+        ) from None
 
 
 def _present(records: Records) -> None:

@@ -12,14 +12,19 @@ from collections.abc import Sequence
 
 import click
 
+from kng.cli.audit import audit
 from kng.cli.budget import budget
+from kng.cli.completion import completion
 from kng.cli.counts import count, histogram, proportion, total, variance
 from kng.cli.demo import demo
 from kng.cli.init import init
 from kng.cli.interrupts import ChargeWatch
+from kng.cli.plan import plan
+from kng.cli.predict import predict
 from kng.cli.regression import expectile, huber, linear, logistic, poisson, quantreg
 from kng.cli.report import report, verify
 from kng.cli.reproduce import reproduce
+from kng.cli.run import run
 from kng.cli.sample import sample
 from kng.cli.statistics import geomedian, mean, median, quantile
 from kng.cli.verbosity import VERBOSITY
@@ -39,6 +44,7 @@ Exit codes:
     4  the data file or a column of it is missing or unusable; nothing was charged
     5  a library that is not installed is needed; the message names it
     6  the ledger is missing, unusable or was tampered with
+    7  kng audit: a row came out otherwise than it must
    70  failed after the charge, which stays
   130  interrupted by Ctrl-C; the message says whether a charge had been made
 
@@ -68,8 +74,8 @@ for _command in (
     *(mean, quantile, median, geomedian),
     *(count, proportion, histogram, total, variance),
     *(linear, huber, quantreg, expectile, logistic, poisson),
-    *(report, verify),
-    *(init, budget, demo, sample, reproduce),
+    *(plan, run, predict, report, verify),
+    *(init, budget, demo, sample, reproduce, audit, completion),
 ):
     commands.add_command(_command)
 

@@ -37,6 +37,7 @@ BY = option(
 )
 CENTRE = option(
     "--centre",
+    "--center",
     metavar="A,B,C",
     help="A public guess of the intercept, if there is one, and the coefficients. Estimates are "
     "drawn towards it.",
@@ -56,6 +57,7 @@ MISSING = option(
 )
 NEIGHBOURS = option(
     "--neighbours",
+    "--neighbors",
     metavar="NAME",
     help="replace-one: the number of records is public (default). add-remove: it is private.",
 )
@@ -78,6 +80,13 @@ MAX_RECORDS = option(
     metavar="COUNT",
     help="With --person: how many records of each person are used at most; the others are left "
     "out.",
+)
+QUANTILE = option(
+    "--quantile",
+    "--q",
+    multiple=True,
+    metavar="A,B,C",
+    help="Which quantile, strictly between 0 and 1; several with commas, or the option repeated.",
 )
 LEDGER = option(
     "--ledger",

@@ -47,6 +47,14 @@ class ReceiptFile(AbstractContextManager["ReceiptFile"]):
                 "may be written to."
             ) from None
 
+    def append(self, text: str) -> None:
+        """Write a part of what is to be stored."""
+        self._written = True
+        try:
+            self._file.write(text)
+        except OSError as error:
+            raise SpecError(f"{self.path} could not be written ({error.strerror}).") from None
+
     def write(self, text: str) -> None:
         """Store the receipt durably."""
         self._written = True

@@ -12,6 +12,7 @@ from kng.cli.options import (
     EPSILON,
     MISSING,
     PROMISE,
+    QUANTILE,
     WHERE,
     option,
     sampler,
@@ -118,12 +119,7 @@ def huber(**options: Any) -> None:
     "--bounds income=0:200000 --epsilon 1"
 )
 @_shared
-@option(
-    "--quantile",
-    multiple=True,
-    metavar="NUMBER",
-    help="Which quantile, strictly between 0 and 1; repeat for several. The median unless given.",
-)
+@QUANTILE
 @option(
     "--weights",
     metavar="A,B,C",
@@ -153,7 +149,8 @@ def quantreg(**options: Any) -> None:
 
     DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
     table of kng.toml, or - for CSV on standard input. Names of columns are public. Several
-    quantiles share epsilon, equally unless --weights says otherwise.
+    quantiles share epsilon, equally unless --weights says otherwise. The median unless --quantile
+    is given.
     """
     _release("QuantileRegressor", options)
 

@@ -123,6 +123,7 @@ def _differing(stored: dict[str, Any], given: dict[str, Any]) -> str:
 
 def _history(ledger: Ledger) -> History:
     """Return what a page shows of an account; it is verified first."""
+    from dataclasses import replace
     from pathlib import Path
 
     from kng.cli.budget_views import charges_of, facts_of
@@ -130,12 +131,15 @@ def _history(ledger: Ledger) -> History:
 
     ledger.verify()
     charges = len(ledger.history())
+    # A page is forwarded, and the second of the next charge tells how long a draw took.
+    minutes = [replace(entry, time=entry.time.replace(second=0)) for entry in ledger.history()]
+    head, *rows = charges_of(minutes)
     return History(
         [
             (label, Path(text).name if label == "ledger" else text)
             for label, text in facts_of(ledger)
         ],
-        charges_of(ledger.history()),
+        [head, *([row[0], row[1].removesuffix(":00"), *row[2:]] for row in rows)],
         f"Ledger verified: {charges} charge{'s'[: charges != 1]}, hash chain intact, total "
         "matches.",
     )

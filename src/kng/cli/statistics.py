@@ -13,6 +13,7 @@ from kng.cli.options import (
     EPSILON,
     MISSING,
     PROMISE,
+    QUANTILE,
     WHERE,
     option,
     sampler,
@@ -74,24 +75,19 @@ def mean(**options: Any) -> None:
 
 
 @click.command(
-    epilog="\b\nkng quantile survey.csv --column age --bounds 0:120 --q 0.1 --q 0.9 --epsilon 1"
+    epilog="\b\nkng quantile survey.csv --column age --bounds 0:120 --quantile 0.1,0.9 --epsilon 1"
 )
 @_shared
 @sampler("together", "order", "branch-and-bound")
-@option(
-    "--q",
-    multiple=True,
-    metavar="NUMBER",
-    help="Which quantile, strictly between 0 and 1; repeat for several. Required.",
-)
-def quantile(q: tuple[str, ...], **options: Any) -> None:
+@QUANTILE
+def quantile(quantile: tuple[str, ...], **options: Any) -> None:
     """Release one or several private quantiles of a column.
 
     DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
     table of kng.toml, or - for CSV on standard input. Names of columns are public. Several
     quantiles are drawn together, for epsilon once, and come back in order.
     """
-    _release("quantile", options, q=q)
+    _release("quantile", options, q=quantile)
 
 
 @click.command(

@@ -68,6 +68,8 @@ _PHRASES = (
     (r"\bkng\.(mean|median|quantile)\b", r"kng \1"),
     (r"Leave out ledger=", "Leave out --ledger"),
     (r"as in table\['age'\] or table\[\['age', 'pay'\]\]", "as in --column age --column pay"),
+    # Guesses of a plan.
+    (r"^(n|bins|coef|intercept|residual|share|shares|spread|target)(?= must| has \d)", r"--\1"),
     (r"\bHuberRegressor\b", "kng huber"),
     (r"\bLinearRegression\b", "kng linear"),
     # Parts are objects of Python; what is left to do at a shell is said before them.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from kng.core.errors import SpecError
+
+_PLACES = str, os.PathLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +27,47 @@ class Promise:
                 f"neighbours={neighbours!r}. Use neighbours={self.relation!r}, or change the "
                 "declaration."
             )
-        if self.ledger is None or _place(ledger) == _place(self.ledger):
+        if self.ledger is None or _same(self.ledger, ledger):
             return
-        other = "none" if ledger is None else f"{_place(ledger).name!r}"  # type: ignore[union-attr]
         raise SpecError(
-            f"The table is declared with the ledger {_place(self.ledger).name!r}, and the release "  # type: ignore[union-attr]
-            f"asks for {other}. Leave out ledger=, or change the declaration."
+            f"The table is declared with {_called(self.ledger)}, and the release asks for "
+            f"{_called(ledger)}. Leave out ledger=, or change the declaration."
         )
 
 
-def _place(ledger: Any) -> Path | None:
-    """Return where an account is, however it is given."""
+@runtime_checkable
+class Account(Protocol):
+    """A ledger that can tell itself from others; `kng.Ledger` is one."""
+
+    account: str
+
+    def is_account(self, other: Any) -> bool:
+        """Tell whether another ledger spends from this account, or a path or address is its own."""
+        ...
+
+
+def _same(declared: Any, asked: Any) -> bool:
+    """Tell whether two are one account, however they are given."""
+    for one, other in ((asked, declared), (declared, asked)):
+        if isinstance(one, Account):
+            return one.is_account(other)
+    if isinstance(declared, _PLACES) and isinstance(asked, _PLACES):
+        return _place(declared) == _place(asked)
+    return declared is asked
+
+
+def _place(place: Any) -> str:
+    """Return a path in one way, and an address as it is."""
+    return str(place) if "://" in str(place) else str(Path(place).resolve())
+
+
+def _called(ledger: Any) -> str:
+    """Return what a message calls an account; an address may hold a password."""
     if ledger is None:
-        return None
-    return Path(getattr(ledger, "path", ledger)).resolve()
+        return "none"
+    place = getattr(ledger, "called", ledger)
+    if not isinstance(place, _PLACES) or "://" in str(place):
+        return "another ledger"
+    account = getattr(ledger, "account", "default")
+    named = "" if account == "default" else f", account {account!r}"
+    return f"the ledger {Path(place).name!r}{named}"

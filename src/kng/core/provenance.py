@@ -20,7 +20,8 @@ class Provenance:
     ----------
     time : str
         When it was asked for, in UTC: before the charge and before any record was read. A later
-        time would tell how long the draw took, which may depend on the records.
+        time would tell how long the draw took, which may depend on the records. To the minute,
+        because a program may ask again as soon as it is answered.
     source : str or None
         The data as the caller has named them, without a password; None for data in memory.
     ledger, account : str or None
@@ -41,7 +42,7 @@ class Provenance:
     @classmethod
     def asked(cls, source: str | None) -> Provenance:
         """Return that of a release that is asked for now."""
-        return cls(f"{now():%Y-%m-%dT%H:%M:%SZ}", source)
+        return cls(f"{now():%Y-%m-%dT%H:%MZ}", source)
 
     def charged(self, ledger: Ledger, charge: Charge) -> Provenance:
         """Return it with the charge; a caller's own ledger may have neither names nor hashes."""

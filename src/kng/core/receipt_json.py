@@ -101,6 +101,7 @@ def fields(text: str) -> dict[str, Any]:
     if raw["format"] not in _READ:
         raise SpecError(f"unknown release format {raw['format']!r}; expected {FORMAT!r}.")
     columns, units = raw["bounds"]["columns"], raw["units"]
+    found = raw["provenance"] if raw["format"] == FORMAT else None
     texts = ("statistic", "mechanism", "sampler", "neighbours", "version")
     named = [raw[name] for name in texts] + list(columns or [])
     facts = {
@@ -147,9 +148,7 @@ def fields(text: str) -> dict[str, Any]:
         "law": None if raw.get("law") is None else Law.from_mapping(raw["law"]),
         "noise": noise_from(raw.get("noise")),
         "groups": _groups(raw.get("by")),
-        "provenance": None
-        if raw.get("provenance") is None
-        else Provenance.from_mapping(raw["provenance"]),
+        "provenance": None if found is None else Provenance.from_mapping(found),
     }
 
 

@@ -33,6 +33,8 @@ _TIERS = {
 }
 # The fact that names the ball that records were pulled into; shown as their bounds.
 RECORD_BALL = "record ball"
+# The fact that says whose each record is.
+PERSON = "person"
 # Facts that stand elsewhere: bins beside their counts.
 _BESIDE = (RECORD_BALL, BINS)
 # Statistics that a record has a part in or not: its bounds say nothing.
@@ -47,11 +49,7 @@ def rows(release: Release) -> list[tuple[str, str]]:
 
 def facts(release: Release) -> list[tuple[str, str]]:
     """Return the public facts as label and text; of the value only what was released beside it."""
-    unit = (
-        "one record"
-        if release.event.records_per_person == 1
-        else f"one person with up to {release.event.records_per_person} records"
-    )
+    unit = unit_of(release)
     change = "replaced by another" if release.neighbours == "replace-one" else "added or removed"
     method = _METHODS.get(release.mechanism, f"{release.mechanism} mechanism")
     return [
@@ -63,6 +61,17 @@ def facts(release: Release) -> list[tuple[str, str]]:
         *(("assumption", f"{a.meaning} ({a.value})") for a in release.assumptions),
         ("version", f"kng {release.version}"),
     ]
+
+
+def unit_of(release: Release) -> str:
+    """Return who is protected: with person= a person, however many records they have.
+
+    A single record is not, even if one of each person is used: another may then take its place.
+    """
+    if PERSON in release.details:
+        return "one person with all their records"
+    most = release.event.records_per_person
+    return "one record" if most == 1 else f"one person with up to {most} records"
 
 
 def _fact(release: Release, label: str, fact: Fact) -> tuple[str, str]:

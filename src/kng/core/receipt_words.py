@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kng.core.privacy import Assumption, Guarantee
-from kng.core.receipt_text import facts
+from kng.core.receipt_text import PERSON, facts, unit_of
 
 if TYPE_CHECKING:
     from kng.core.release import Release
@@ -67,12 +67,6 @@ def law_in_words(release: Release) -> str:
     return f"{found}. Rate: {decimal(law.rate)}; sensitivity: {delta} ({law.units})."
 
 
-def unit_of(release: Release) -> str:
-    """Say whom epsilon protects."""
-    records = release.event.records_per_person
-    return "one record" if records == 1 else f"one person with up to {records} records"
-
-
 def factor(epsilon: Fraction) -> str:
     """Return e to the power epsilon, rounded up to three digits."""
     return _plain(_up(_exp(epsilon), 3))
@@ -105,7 +99,7 @@ def for_custodians(release: Release) -> str:
 def for_laypeople(release: Release) -> str:
     """Say what the epsilon promises, to somebody whose record may be in the data."""
     high, low = odds(release.event.epsilon)
-    one = release.event.records_per_person == 1
+    one = release.event.records_per_person == 1 and PERSON not in release.details
     mine, others = ("your record", "another one") if one else ("your records", "another person's")
     whose = (
         f"whether the data hold {mine} or {others} instead"

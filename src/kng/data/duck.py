@@ -106,6 +106,11 @@ class DuckEngine(LocalEngine):
             yield block_of(batch, placed)
         self._unchanged()
 
+    def keep_order(self) -> None:
+        """Yield records in the order of their file from now on; for predictions, not releases."""
+        if self._connection is not None:
+            self._connection.execute("SET preserve_insertion_order = true")
+
     def _stop(self) -> None:
         """End a query; without its connection it ends by itself."""
         if self._connection is not None:

@@ -24,7 +24,7 @@ from kng.core.row_order import in_order
 from kng.data.declared_name import declared_name
 from kng.data.engine import Blocks, Engine
 from kng.data.ingest import Ingest, prepare
-from kng.data.recipe import Recipe
+from kng.data.recipe import Recipe, load
 from kng.data.source import known, promise_of
 from kng.data.work import Gathered
 
@@ -195,6 +195,7 @@ class GroupedTable:
         self._tried = False
         prepare(encoding)
         engine.prepare(recipe.asked)
+        load(recipe)
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:

@@ -153,6 +153,13 @@ def number(cell: Any) -> float:
     """
     if type(cell) is float:
         return cell
+    try:
+        return _read(cell)
+    except Exception:  # a cell may bring code of its own
+        return np.nan
+
+
+def _read(cell: Any) -> float:
     if isinstance(cell, list | tuple | np.ndarray):
         alone = np.shape(cell) == (1,) if isinstance(cell, np.ndarray) else len(cell) == 1
         cell = cell[0] if alone else None  # one level: a list may hold itself
@@ -163,17 +170,8 @@ def number(cell: Any) -> float:
     try:
         return float(cell)
     except OverflowError:
-        return _infinity(cell)
-    except Exception:
-        return np.nan
-
-
-def _infinity(cell: Any) -> float:
-    """Return the infinity on the side of a number too large for float64."""
-    try:
-        return np.inf if cell > 0 else -np.inf
-    except Exception:
-        return np.nan
+        above: Any = cell > 0  # type: ignore[operator]
+        return np.inf if above else -np.inf  # on the side of a number too large for float64
 
 
 def numbers(cells: Iterable[Any]) -> Floats:

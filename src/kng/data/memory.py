@@ -36,6 +36,7 @@ _CONVERSIONS = {
     "m": "column / np.timedelta64(1, 'D')",
     "V": "column['name'] for one field of a structured array",
 }
+_NO_TEXTS = frozenset((int, float, bool, type(None)))
 _SPACES = " \t\n\r\x0b\x0c"
 _KINDS = {
     **dict.fromkeys("fiu", Kind.NUMBER),
@@ -210,7 +211,7 @@ def _plain_texts(cells: Any) -> pa.BinaryArray | None:
     try:
         texts = pa.array(cells, pa.string(), from_pandas=True)
         return pc.ascii_trim(texts, _SPACES).cast(pa.binary())
-    except (ValueError, TypeError):  # of Arrow, and of characters that are none
+    except Exception:  # of Arrow, of characters that are none, of a cell's own code
         return None
 
 
@@ -231,12 +232,25 @@ def _bytes(cell: Any) -> bytes | None:
 
     A date is text, too, as it is written in files.
     """
+    kind = type(cell)
+    if kind is str:
+        # Spaces of other scripts stay, as in files.
+        return cell.encode("utf-8", "replace").strip()  # type: ignore[no-any-return]
+    return None if kind in _NO_TEXTS else _alone(cell)
+
+
+def _alone(cell: Any) -> bytes | None:
+    """Read a cell as Arrow's loop would: another one decides whether that reads a whole block."""
+    one = np.empty(1, dtype=object)
+    one[0] = cell
+    found = _plain_texts(one)
+    if found is not None:
+        return found[0].as_py()  # type: ignore[no-any-return]
+    if isinstance(cell, str):
+        return str.encode(cell, "utf-8", "replace").strip()
     if isinstance(cell, bytes):
-        return cell.strip()
-    if isinstance(cell, date):
-        return _iso(cell)
-    # Spaces of other scripts stay, as in files.
-    return str(cell).encode("utf-8", "replace").strip() if isinstance(cell, str) else None
+        return bytes.strip(cell)
+    return _iso(cell) if isinstance(cell, date) else None
 
 
 def _iso(cell: date) -> bytes | None:

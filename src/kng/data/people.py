@@ -25,6 +25,7 @@ from kng.core.encoding import BATCH_RECORDS
 from kng.core.errors import IncompatibleParts, SchemaError
 from kng.core.privacy import Assumption
 from kng.data.engine import Asked, Block, Blocks, Column, Engine, Floats, Kind, LocalEngine
+from kng.data.recipe import nothing
 from kng.data.where.filter import Filter
 
 if TYPE_CHECKING:
@@ -94,8 +95,10 @@ class PeopleEngine(LocalEngine):
             )
         self.called, self.memory = engine.called, engine.memory
         self.assumptions: tuple[Assumption, ...] = engine.assumptions
-        self.promise, self.stated = engine.promise, engine.stated
+        # The same dataset as without person=, to ledgers too; an engine of others says nothing.
         self.origin = getattr(engine, "origin", None)
+        self.promise = getattr(engine, "promise", None)
+        self.stated = getattr(engine, "stated", {})
         self._engine, self._person, self._condition = engine, person, condition
         self._wanted = Asked(())
         self._shown: Cells | None = None
@@ -113,7 +116,10 @@ class PeopleEngine(LocalEngine):
         numbers = {*self._wanted.numbers, *asked.numbers}
         texts = {*self._wanted.texts, *asked.texts}
         self._wanted = Asked(tuple(sorted(numbers)), tuple(sorted(texts)))
-        self._engine.prepare(self._gather.asked)
+        gather = self._gather
+        self._engine.prepare(gather.asked)
+        # Nobody's records: Arrow loads more when it is used, and nothing may load after the charge.
+        shown(_joined(gather, gather(iter([nothing(gather.asked)]))), self._person.most)
 
     def count(self) -> int:
         """Refuse: how many records are shown is private."""

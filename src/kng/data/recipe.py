@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from kng.data.engine import Asked, Block, Column, Floats
 from kng.data.labels import Labels
 from kng.data.where.filter import Filter
@@ -30,6 +32,25 @@ class Recipe(Protocol):
     def tables(self, block: Block) -> Sequence[Floats]:
         """Return the numbers to be encoded, tables side by side; NaN is missing."""
         ...
+
+
+def nothing(asked: Asked) -> Block:
+    """Return a block of no records."""
+    numbers = [np.empty((0, 1)) for _ in asked.numbers]
+    if not asked.texts:
+        return Block(numbers)
+    import pyarrow as pa
+
+    return Block(numbers, [pa.array([], pa.binary()) for _ in asked.texts])
+
+
+def load(recipe: Recipe) -> None:
+    """Load what texts need, by reading none: Arrow loads more when it is used.
+
+    Called before anything is charged.
+    """
+    if recipe.asked.texts:
+        recipe.tables(nothing(recipe.asked))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from kng.data.declared_name import declared_name
 from kng.data.engine import Engine, WholeColumns
 from kng.data.ingest import prepare
 from kng.data.kept import Kept
-from kng.data.recipe import Filtered, Plain, Recipe
+from kng.data.recipe import Filtered, Plain, Recipe, load
 from kng.data.sums import MANY, ColumnSum, Sums
 from kng.data.work import Gathered, Work
 
@@ -41,6 +41,7 @@ class TableSource:
         self._kept = Kept(encoding, engine.room)
         prepare(encoding)
         engine.prepare(recipe.asked)
+        load(recipe)
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:

@@ -12,6 +12,7 @@ from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.release import Release
 from kng.data import ALL
 from kng.data.counting import codes, open_there
+from kng.estimators.count_plans import plan_count
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import (
     count_lattice,
@@ -20,10 +21,12 @@ from kng.estimators.noisy_sums import (
     noisy_plan,
     released,
 )
+from kng.estimators.plans import with_plan
 from kng.estimators.request import present_of, records_stated, request_of, stated, table_states
 from kng.losses.tally import Tally
 
 
+@with_plan(plan_count)
 @table_states()
 def count(
     data: Any,

@@ -11,6 +11,7 @@ from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.release import Fact, Release
 from kng.data.counting import codes, open_binned
+from kng.estimators.count_plans import plan_histogram
 from kng.estimators.declared_bins import bins_of
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import (
@@ -21,12 +22,14 @@ from kng.estimators.noisy_sums import (
     noisy_plan,
     released,
 )
+from kng.estimators.plans import with_plan
 from kng.estimators.request import present_of, records_stated, request_of, stated, table_states
 from kng.losses.tally import Tally
 
 _REMEDY = "Name it, as in levels={'sex': ['F', 'M']} or edges={'age': [0, 18, 65, 120]}."
 
 
+@with_plan(plan_histogram)
 @table_states("levels")
 def histogram(
     column: Any,
@@ -115,6 +118,8 @@ def histogram(
     )
     unit = ask.unit(source, groups)
     facts: dict[str, Fact] = {"bins": bins.names, **bins_stated(unit), **records_stated(unit)}
+    if bins.instead is not None:
+        facts["missing counts as"] = bins.names[bins.instead]
     facts |= stated(ask.present, groups)
     plan = plan_for(len(bins.names), records, unit, ask.epsilon)
     return released("histogram", plan, source, records.bounds, facts=facts, ask=ask, groups=groups)

@@ -25,7 +25,7 @@ from kng.estimators.array_shapes import covariates_in, response_in
 from kng.estimators.class_plans import REACH, ClassPlans, effects_box
 from kng.estimators.declared_classes import declared, labels_of
 from kng.estimators.predicted_noise import predicted_noise
-from kng.estimators.public_facts import Columns, Look, Openings, resolved
+from kng.estimators.public_facts import RESPONSE, Columns, Look, Openings, resolved
 from kng.estimators.regression import PrivateModel
 from kng.estimators.request import Request, details
 from kng.losses.linear_encoding import linear_design
@@ -258,14 +258,17 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
     ) -> dict[str, Fact]:
         names, shown = self._coefficients(columns), tuple(str(label) for label in classes)
         if len(classes) == 2:
-            odds = f"log-odds of {shown[1]} against {shown[0]}"
-            found: dict[str, Fact] = {"classes": odds, "coefficients": names}
+            odds = f"of {shown[1]} against {shown[0]}"
+            found: dict[str, Fact] = {"classes": shown, "log-odds": odds, "coefficients": names}
         else:
             found = {
-                "classes": f"{', '.join(shown)}, each against the rest",
+                "classes": shown,
+                "log-odds": "of each class against the rest",
                 "epsilon per class": show(ask.epsilon / len(classes)),
                 "coefficients": tuple(f"{name} for {label}" for label in shown for name in names),
             }
+        if columns.response != RESPONSE:
+            found["labels"] = f"column {columns.response}"
         return {**found, **self._facts(), **rest, "other labels": "their records are left out"}
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

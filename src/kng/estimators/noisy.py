@@ -11,6 +11,7 @@ from typing import Any
 from kng.core.lattice import Lattice
 from kng.core.noise.ranks import RankNoise
 from kng.core.noise.ratio import RatioNoise
+from kng.core.noise.share import ShareNoise
 from kng.core.noise.sums import SumNoise
 from kng.core.noise.tails import Tail
 from kng.core.parts import Point
@@ -26,18 +27,31 @@ _HALF = Fraction(1, 2)
 def sum_noise(plan: NoisePlan, factor: Fraction, answers: Lattice) -> SumNoise | None:
     """Return the noise of answers that are a sum times a number, on a lattice.
 
-    An answer that is a whole number of steps of the noisy sum is not rounded.
+    An answer that is a whole number of steps of the noisy sum is not rounded. One answer more than
+    sums is the rest of a public number, whose noise has the law of the others
+    (`kng.core.noise.exchange`).
     """
     tails = noise_tails(plan)
     if tails is None:
         return None
-    scaled = tuple(tail.times(factor) for tail in tails)
+    rest = len(answers.step) - len(tails)
+    scaled = tuple(tail.times(factor) for tail in (*tails, *tails[:rest]))
     return SumNoise(scaled, tuple(map(_rounded, scaled, answers.step)))
 
 
 def _rounded(tail: Tail, step: Fraction) -> Fraction:
     """Return how far a whole number of the noise's steps is from the lattice of answers."""
     return Fraction(0) if (tail.step / step).denominator == 1 else step / 2
+
+
+def share_noise(plan: NoisePlan, drawn: Point) -> SumNoise | ShareNoise | None:
+    """Return the noise of a proportion: of a count over n, or of two private counts."""
+    unit = plan.problem.unit
+    if not counted(unit):
+        assert isinstance(unit.neighbours, ReplaceOne)
+        return sum_noise(plan, Fraction(1, unit.neighbours.n), plan.problem.answers)
+    tails = noise_tails(plan)
+    return None if tails is None else ShareNoise((drawn[0], drawn[1]), tails[0])
 
 
 def mean_noise(

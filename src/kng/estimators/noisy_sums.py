@@ -12,6 +12,7 @@ from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
 from kng.core.groups import Groups
 from kng.core.lattice import Lattice
+from kng.core.noise.stored import Noise
 from kng.core.parts import Norm, Point
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
@@ -21,7 +22,7 @@ from kng.core.records import GroupedSource, Source
 from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
 from kng.domains import Whole
-from kng.estimators.noisy import sum_noise
+from kng.estimators.noisy import share_noise, sum_noise
 from kng.estimators.planned import planned
 from kng.estimators.request import Request
 from kng.losses.summed import ReadSums, Summed
@@ -29,7 +30,7 @@ from kng.mechanisms import KNorm
 from kng.norms import L1, Exchange
 
 # Statistics that are the noisy sums themselves.
-_PLAIN = ("count", "histogram")
+_PLAIN = ("count", "histogram", "sum")
 _ONE = Fraction(1)
 
 
@@ -73,9 +74,16 @@ def released(
     answers, scalar = plan.problem.answers, BINS not in facts and groups is None
     answer = Answer(
         statistic, answers, scalar, box, facts, finish, None,
-        lambda _: sum_noise(plan, _ONE, answers) if statistic in _PLAIN else None, groups,
+        lambda drawn: _noise(statistic, plan, drawn[0]), groups,
     )  # fmt: skip
     return release([Stage([plan], source)], answer, ask.ledger, ask.bits)
+
+
+def _noise(statistic: str, plan: NoisePlan, drawn: Point) -> Noise | None:
+    """Return what is known of the noise; of a variance nothing."""
+    if statistic in _PLAIN:
+        return sum_noise(plan, _ONE, plan.problem.answers)
+    return share_noise(plan, drawn) if statistic == "proportion" else None
 
 
 def one_column(bounds: Bounds, statistic: str) -> Bounds:

@@ -13,8 +13,10 @@ from kng.core.privacy import PrivacyUnit
 from kng.core.release import Release
 from kng.data.bins import Levels
 from kng.data.counting import codes, open_binned, open_judged
+from kng.estimators.count_plans import plan_proportion
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import count_norm, most_records, noisy_plan, released
+from kng.estimators.plans import with_plan
 from kng.estimators.request import present_of, records_stated, request_of, stated, table_states
 from kng.losses.location_sum import counted
 from kng.losses.share import Share
@@ -26,6 +28,7 @@ _REMEDY = "Say what the share is of, as in of='smoker = 1'."
 _FINE = 2**40
 
 
+@with_plan(plan_proportion)
 @table_states()
 def proportion(
     column: Any,
@@ -115,6 +118,7 @@ def proportion(
     unit = ask.unit(source, groups)
     facts = {
         **({} if of is None else {"of": of}),
+        **({} if instead is None else {"missing counts as": str(1 - instead)}),
         **records_stated(unit),
         **stated(ask.present, groups),
     }

@@ -37,6 +37,8 @@ Kind = Literal["gradient", "value", "sum", "smooth"]
 Opening = Callable[[Encoding], Source]
 # Finds out what columns there are, and how to open them.
 Look = Callable[[], tuple["Columns", "Openings"]]
+# What a response is called that has no name.
+RESPONSE = "response"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Columns:
 
     width: int
     names: tuple[str, ...] | None = None
-    response: str = "response"
+    response: str = RESPONSE
     bounds: Bounds | None = None  # of covariates that a formula makes
 
     @property

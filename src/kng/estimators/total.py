@@ -12,8 +12,10 @@ from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.release import Release
 from kng.data import open_source
+from kng.estimators.count_plans import plan_sum
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import most_records, noisy_plan, one_column, released
+from kng.estimators.plans import with_plan
 from kng.estimators.request import details, present_of, request_of, stated, table_states
 from kng.losses.column_total import ColumnTotal
 from kng.norms import LInf
@@ -22,6 +24,7 @@ from kng.norms import LInf
 _BITS = 32
 
 
+@with_plan(plan_sum)
 @table_states("bounds", "granularity")
 def sum(
     column: Any,

@@ -15,8 +15,10 @@ from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.release import Release
 from kng.data import open_source
+from kng.estimators.count_plans import plan_variance
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import noisy_plan, one_column, released
+from kng.estimators.plans import with_plan
 from kng.estimators.request import details, present_of, request_of, stated, table_states
 from kng.losses.second_moments import SecondMoments
 from kng.norms import Hull
@@ -25,6 +27,7 @@ from kng.norms import Hull
 _BITS, _FINE = 20, 2**40
 
 
+@with_plan(plan_variance)
 @table_states("bounds", "granularity")
 def variance(
     column: Any,

@@ -161,6 +161,14 @@ class Ledger:
         """The name of this account."""
         return self._purse.account
 
+    def is_account(self, other: Any) -> bool:
+        """Tell whether another ledger spends from this account, or a path or address is its own."""
+        if isinstance(other, Ledger):
+            mine, its = self._purse.account, other._purse.account
+            return (self._backend.place, mine) == (other._backend.place, its)
+        known = isinstance(other, str | os.PathLike)
+        return known and backend_of(other).place == self._backend.place
+
     @property
     def analyst(self) -> str | None:
         """Whose share of the account this is."""

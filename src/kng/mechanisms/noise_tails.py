@@ -6,10 +6,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
+from kng.core.noise.exchange import MOST
 from kng.core.noise.tails import Tail
 from kng.core.parts import Norm
 from kng.core.plan import NoisePlan
-from kng.core.shapes import BoxShape, FacetShape, InterceptShape, RoundShape, SumShape
+from kng.core.shapes import (
+    BoxShape,
+    ExchangeShape,
+    FacetShape,
+    InterceptShape,
+    RoundShape,
+    SumShape,
+)
 from kng.core.solve.linear_program import farthest
 
 _ONE = Fraction(1)
@@ -19,7 +27,8 @@ _ONE = Fraction(1)
 def noise_tails(plan: NoisePlan) -> tuple[Tail, ...] | None:
     """Return the law of each coordinate of the noise on a sum, in the units of the sum.
 
-    None for norms of others, whose balls have no name. docs/noise.md.
+    None for norms of others, whose balls have no name, and for counts in very many bins:
+    docs/noise.md.
     """
     return tails_of(plan.problem.norm, plan.rate, plan.steps)
 
@@ -45,6 +54,8 @@ def _ball(norm: Norm, dim: int) -> tuple[str, tuple[Fraction, ...] | None]:
             return "box", halves or ones
         case RoundShape(weights):
             return "round", tuple(1 / w for w in weights or ones)
+        case ExchangeShape() if dim <= MOST:
+            return "exchange", ones
         case InterceptShape(slope):
             return "radius", (_ONE, *(1 / slope for _ in range(dim - 1)))
         case FacetShape(facets):

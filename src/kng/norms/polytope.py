@@ -183,10 +183,19 @@ class Polytope:
 
     def second_moments(self, dim: int) -> tuple[float, ...]:
         """Return the mean square of each coordinate of a uniform point of the ball, simulated."""
+        return sampled_moments(*self._framed(dim))
+
+    def second_moment(self, direction: Sequence[float]) -> float:
+        """Return the mean of (a'v)^2 for a uniform point v of the ball, simulated."""
+        walls, back = self._framed(len(direction))
+        along = np.vstack([np.asarray(direction) @ back, back[1:]])
+        return sampled_moments(walls, along)[0]
+
+    def _framed(self, dim: int) -> tuple[Array, Array]:
+        """Return walls in units of 1, and the way back from the frame."""
         walls = self.frame.walls
         rows = np.array([[c / most for c in row] for row, most in walls]).reshape(-1, dim)
-        back = np.array([[float(b) for b in row] for row in self.frame.back])
-        return sampled_moments(rows, back)
+        return rows, np.array([[float(b) for b in row] for row in self.frame.back])
 
 
 def _read(given: Any, name: str) -> tuple[Facet, ...]:

@@ -71,7 +71,7 @@ class RatioNoise:
         low, middle = -high, float(self.middles[j])
         for _ in range(_ROUNDS):
             q = _quantile(noise, count, max(-low, high), level)
-            ends = _solved(total, number, q)
+            ends = solved(total, number, q)
             cut = max(low, ends[0]), min(high, ends[1])
             if cut[0] > cut[1]:  # nothing fits: noise was larger than the level allows for
                 nearest = min(max(total / number if number else 0.0, low), high)
@@ -103,7 +103,7 @@ class RatioNoise:
         return cls(tuple(facts["noisy"]), tails, middles, reach)
 
 
-def _solved(total: float, number: float, q: float) -> tuple[float, float]:
+def solved(total: float, number: float, q: float) -> tuple[float, float]:
     """Return the ends of all mu with |total - mu number| <= q; of two rays, everything between."""
     if number == 0:
         return (-np.inf, np.inf) if abs(total) <= q else (np.inf, -np.inf)

@@ -9,10 +9,11 @@ from kng.core.noise.grouped import GroupedNoise
 from kng.core.noise.predicted import PredictedNoise
 from kng.core.noise.ranks import RankNoise
 from kng.core.noise.ratio import RatioNoise
+from kng.core.noise.share import ShareNoise
 from kng.core.noise.sums import SumNoise
 from kng.core.parts import Point
 
-Noise = SumNoise | RatioNoise | RankNoise | PredictedNoise | GroupedNoise
+Noise = SumNoise | RatioNoise | ShareNoise | RankNoise | PredictedNoise | GroupedNoise
 
 # Says what is known of the noise once points are drawn; post-processing.
 Noisy = Callable[[Sequence[Point]], Noise | None]
@@ -27,6 +28,8 @@ def noise_from(facts: Any) -> Noise | None:
             return SumNoise.from_mapping(facts)
         case RatioNoise.form:
             return RatioNoise.from_mapping(facts)
+        case ShareNoise.form:
+            return ShareNoise.from_mapping(facts)
         case RankNoise.form:
             return RankNoise.from_mapping(facts)
         case PredictedNoise.form:

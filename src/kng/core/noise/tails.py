@@ -5,6 +5,7 @@ With d coordinates and a rate c, in units of the ball's half width in that coord
     laplace   whole steps k with probability proportional to exp(-a |k|):   sum norms, or d = 1
     box       |u| = R |V|,  R ~ Gamma(d + 1), V uniform in [-1, 1]:         sup norms
               P(|u| > x) = Q(d + 1, x) - (x / d) Q(d, x)
+    exchange  whole steps in the norm `Exchange`: `kng.core.noise.exchange`
     round     |u| = R |S|,  R ~ Gamma(d), S a coordinate of a uniform unit vector:  l2
     radius    |u| <= ||u||_K ~ Gamma(d),  P(|u| > x) <= Q(d, x):            any other norm
 
@@ -24,11 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.errors import SpecError
+from kng.core.noise.exchange import MOST, exchange_steps
 
 Array = NDArray[np.float64]
 
 # Laws by name, as receipts have them. "hull" is that of a sum beside a count: `ratio`.
-LAWS = ("laplace", "box", "round", "radius", "hull")
+LAWS = ("laplace", "exchange", "box", "round", "radius", "hull")
+_WHOLE = ("laplace", "exchange")
 _NODES = 96
 # Quantiles are rounded up by this share at most; the error of sums and quadratures is far smaller.
 _UP = 1e-6
@@ -57,7 +60,8 @@ class Tail:
 
     def __post_init__(self) -> None:
         sizes = self.law in LAWS and self.scale > 0 and self.step > 0
-        if not sizes or type(self.dim) is not int or not 0 < self.dim <= 2**20:
+        most = MOST if self.law == "exchange" else 2**20
+        if not sizes or type(self.dim) is not int or not 0 < self.dim <= most:
             raise SpecError("this release holds noise of a law that is none of ours.")
 
     def times(self, factor: Fraction) -> Tail:
@@ -66,13 +70,16 @@ class Tail:
 
     @property
     def rounding(self) -> float:
-        """How far whole steps are from the law on real numbers, at most; laplace is discrete."""
-        return 0.0 if self.law == "laplace" else float(self.step) / 2
+        """How far whole steps are from the law on real numbers, at most; some are discrete."""
+        return 0.0 if self.law in _WHOLE else float(self.step) / 2
 
     def within(self, level: float) -> float:
         """Return the least m with P(|noise| <= m) >= level, or a number not below it."""
         if self.law == "laplace":
             return float(self.step) * laplace_steps(float(self.step / self.scale), level)
+        if self.law == "exchange":
+            rate = float(self.step / self.scale)
+            return float(self.step) * exchange_steps(self.dim, rate, level)
         return float(self.scale) * standard_quantile(self.law, self.dim, level) + self.rounding
 
     @property

@@ -37,11 +37,11 @@ def mean_errors(
         reach = (column.high - column.low) / 2
         away = column.mean - (column.low + column.high) / 2
         noise = sqrt(size**2 + (away * count) ** 2) / n
-        found.append(Expected(name, _cut(noise, reach), column.deviation / sqrt(n)))
+        found.append(Expected(name, cut(noise, reach), column.deviation / sqrt(n)))
     return found
 
 
-def _cut(deviation: float, reach: float) -> float:
+def cut(deviation: float, reach: float) -> float:
     """Return the root mean square of Laplace noise that is cut at a distance."""
     b = deviation / sqrt(2)
     far = reach / b

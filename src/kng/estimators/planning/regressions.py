@@ -106,7 +106,9 @@ def _coefficients(
     model: PrivateModel, columns: Columns, coef: Any, intercept: Any
 ) -> tuple[float, ...]:
     """Read guesses of the coefficients; without them slopes are 0 and y is in the middle."""
-    slopes = [0.0] * columns.width if coef is None else [float(v) for v in np.atleast_1d(coef)]
+    slopes = [0.0] * columns.width
+    if coef is not None:
+        slopes = [float(exact(v, "coef")) for v in np.atleast_1d(coef).tolist()]
     if len(slopes) != columns.width:
         raise SpecError(f"coef has {len(slopes)} numbers for {columns.width} covariates.")
     if not model.fit_intercept:

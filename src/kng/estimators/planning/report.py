@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -102,11 +103,12 @@ class ReleasePlan:
         target : float, optional
             Largest error, in the caller's units; without it: for the release to be worth it.
         """
-        return (
-            None
-            if self._errors is None
-            else records_for(self._errors, self.exact_epsilon, _fine(target))
-        )
+        if self._errors is None:
+            return None
+        fine = _fine(target)
+        found = records_for(self._errors, self.exact_epsilon, fine)
+        # The error of a count or a sum grows with the records, and fewer are no remedy.
+        return found if found is None or found >= self.n or fine(self.expected) else None
 
     def epsilon_needed(self, target: float | None = None) -> float | None:
         """Return about which epsilon a target error needs with these records; None for no number.
@@ -182,6 +184,34 @@ class ReleasePlan:
             (e.name, _short(e.total), _short(e.noise), _short(e.sampling), f"{e.ratio:.2f}")
             for e in self.expected
         ]
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the plan as JSON: what `rows` and `table` have, in full."""
+        needed = {} if self.feasible else {"to_be_worth_it": self._needed(None)}
+        if self.target is not None and worst(self.expected) > self.target:
+            needed["for_the_target"] = self._needed(self.target)
+        rows = [
+            {"name": e.name, "error": e.total, "noise": e.noise, "sampling": e.sampling}
+            for e in self.expected
+        ]
+        facts = {
+            "statistic": self.statistic,
+            "n": self.n,
+            "epsilon": str(self.exact_epsilon),
+            "records": self.shape,
+            "feasible": self.feasible,
+            "verdict": self.verdict,
+            "errors": self.how,
+            "expected": rows,
+            "target": self.target,
+            "needed": needed,
+            "choices": {choice.option: choice.times for choice in self.choices},
+        }
+        return json.dumps(facts, indent=indent, allow_nan=False)
+
+    def _needed(self, target: float | None) -> dict[str, float | None]:
+        n, epsilon = self.records_needed(target), self.epsilon_needed(target)
+        return {"records": n, "epsilon": epsilon}
 
     def __repr__(self) -> str:
         lines = self.rows()

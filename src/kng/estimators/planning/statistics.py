@@ -29,7 +29,8 @@ from kng.mechanisms import KNorm
 _NORMS = ("auto", "weighted-sup", "l1", "l2")
 
 
-def _asked(epsilon: Any, neighbours: str, records_per_person: int, n: Any) -> Request:
+def asked(epsilon: Any, neighbours: str, records_per_person: int, n: Any) -> Request:
+    """Read what every plan is told; a private number of records is bounded by twice the guess."""
     most = None if neighbours == ReplaceOne.name else 2 * whole(n, "n", 1)
     return request_of(
         epsilon=epsilon,
@@ -47,7 +48,8 @@ def _names(bounds: Bounds, statistic: str) -> list[str]:
     return [statistic] if len(bounds) == 1 else [f"column {j}" for j in range(len(bounds))]
 
 
-def _said(bounds: Bounds, columns: Sequence[Column], guessed: bool) -> str:
+def said(bounds: Bounds, columns: Sequence[Column], guessed: bool) -> str:
+    """Say what columns are taken to look like."""
     names = _names(bounds, "")
     words = [
         f"{name + ' ' if name else ''}{column.described()}"
@@ -73,7 +75,7 @@ def mean_plan(
 ) -> ReleasePlan:
     """Plan a mean."""
     number = whole(n, "n", 1)
-    ask = _asked(epsilon, neighbours, records_per_person, n)
+    ask = asked(epsilon, neighbours, records_per_person, n)
     box = bounds_of(bounds)
     loss = _MEAN.over(_MEAN.encode(box, granularity, missing))
     columns = columns_of(box.low, box.high, centre, spread)
@@ -111,7 +113,7 @@ def mean_plan(
 
     return ReleasePlan(
         "mean", number, ask.epsilon, tuple(errors(number, ask.epsilon)),
-        _said(box, columns, spread is not None), choices, read_target(target), "formula",
+        said(box, columns, spread is not None), choices, read_target(target), "formula",
         errors, trial,
     )  # fmt: skip
 
@@ -133,7 +135,7 @@ def quantile_plan(
 ) -> ReleasePlan:
     """Plan one or several quantiles."""
     number = whole(n, "n", 1)
-    ask = _asked(epsilon, neighbours, records_per_person, n)
+    ask = asked(epsilon, neighbours, records_per_person, n)
     parts = _parts(bounds, granularity, missing, ("auto", None, "auto", None))
     box, taus = parts.records.bounds, _taus(q)
     (column,) = columns_of(box.low, box.high, centre, spread)
@@ -157,7 +159,7 @@ def quantile_plan(
 
     return ReleasePlan(
         statistic, number, ask.epsilon, tuple(errors(number, ask.epsilon)),
-        _said(box, [column], spread is not None), (), read_target(target), "formula", errors, trial,
+        said(box, [column], spread is not None), (), read_target(target), "formula", errors, trial,
     )  # fmt: skip
 
 

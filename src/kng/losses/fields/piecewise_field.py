@@ -83,7 +83,9 @@ def read_smooth(source: Source, plans: Sequence[Plan]) -> list[Field]:
         else:
             scale = loss.prediction_unit
             if not held(problem.unit, len(design.spans), problem.memory):
-                passed = CurvedPasses(source, source.count(), design, pointwise, scale)
+                # Those that are present: how many rows the table has may be nobody's to ask.
+                present, _ = source.sums()
+                passed = CurvedPasses(source, present, design, pointwise, scale)
                 fields.append(cast("Field", passed))
                 continue
             kept = source.reduce(CurvedRows(design)) if kept is None else kept
