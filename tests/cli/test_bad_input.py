@@ -245,7 +245,7 @@ def test_cells_that_are_no_numbers_are_absorbed_silently(shell, tmp_path, comman
     assert labels[0] == labels[1]
     # Everything below the answer is public, and so it is the same.
     below = [
-        [line for line in outcome.out.splitlines()[1:] if not line.startswith("time")]
+        [line for line in outcome.out.splitlines()[1:] if not line.startswith(("time", "source"))]
         for outcome in seen
     ]
     assert below[0] == below[1]

@@ -32,6 +32,7 @@ RENAMED = {
     "fit_intercept": "no_intercept",
     "random_state": "seed",
     "domain": None,
+    "q": "quantile",
 }
 AGE = ("--column", "age", "--bounds", "0:120", "--epsilon", "2")
 FIT = ("--target", "income", "--bounds", "age=0:120", "--bounds", "income=-1000:9000")

@@ -115,7 +115,7 @@ def table_states(*facts: str) -> Callable[[Function], Function]:
         @wraps(function)
         def call(*given: Any, **options: Any) -> Any:
             named = (*given, options.get("data"), options.get("column"))
-            table = next((value for value in named if isinstance(value, Table)), None)
+            table = next((value for value in named if issubclass(type(value), Table)), None)
             if table is not None:
                 # Imported here: few calls need it.
                 from kng.estimators.declarations import filled
