@@ -28,7 +28,7 @@ def read_ranked(source: Records, plans: Sequence[ReadPlan]) -> list[RankField]:
     """Read the ranks that carry weight, for each plan's quantile."""
     levels = [plan.problem.loss.pointwise.tau for plan in plans]
     wanted = [Wanted(level, reach_of(plan)) for level, plan in zip(levels, plans, strict=True)]
-    domain, relation = plans[0].domain, relation_of(plans[0].problem.unit)
+    domain, relation = plans[0].domain, plans[0].problem.unit.neighbours
     ranks = read_ranks(source, relation, domain.first[0], domain.last[0], wanted)
     return [RankField(tau, counts) for tau, counts in zip(levels, ranks, strict=True)]
 

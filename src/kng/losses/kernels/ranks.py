@@ -33,6 +33,8 @@ _CHUNK = 2**14
 _SMALL = 2**16
 # Up to here records are brought home; beyond, cells are cut finer first.
 _LARGE = 2**22
+# Differences of two such numbers, and of records, fit 64 bits.
+_WORD = 2**61
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,11 @@ class CellCounts:
         """Number of cells between first and last."""
         return ((self.last - self.first) >> self.shift) + 1
 
+    @property
+    def _kind(self) -> type:
+        """Whole numbers that hold every offset: 64 bits, or Python's for a line that is longer."""
+        return np.int64 if max(-self.first, self.last) < _WORD else object
+
     def zero(self) -> Counts:
         """No records."""
         return np.zeros(self.cells + 2, dtype=np.int64)
@@ -56,9 +63,9 @@ class CellCounts:
         """Count one batch; entry 0 is "before first", the last entry "after last"."""
         counts = self.zero()
         for at in range(0, len(batch), _CHUNK):
-            offset = batch[at : at + _CHUNK, 0].astype(np.int64)
+            offset = batch[at : at + _CHUNK, 0].astype(np.int64).astype(self._kind)
             offset -= self.first
-            cell = (offset >> self.shift) + 1
+            cell = ((offset >> self.shift) + 1).astype(np.int64)
             cell[offset < 0] = 0
             cell[offset > self.last - self.first] = self.cells + 1
             counts += np.bincount(cell, minlength=self.cells + 2)
@@ -139,7 +146,8 @@ def read_ranks(
     """Read, for each wanted rank, the counts of a window of ``first .. last`` around it."""
     if isinstance(neighbours, ReplaceOne) and neighbours.n <= _SMALL:
         records = _column(source.collect(Within(((-1, 2**62),))))
-        everything = _window(records, neighbours.n, int((records < first).sum()), first, last)
+        # Of a public number of records some may be absent.
+        everything = _window(records, len(records), int((records < first).sum()), first, last)
         return [everything] * len(wanted)
     return _read_cells(source, first, last, wanted)
 
