@@ -302,7 +302,7 @@ def read_quantiles(texts: Sequence[str]) -> str | list[str]:
 
 def one_or_several(texts: Sequence[str]) -> str | list[str]:
     """Return one word as a number is given, several as a list; commas separate words."""
-    words = [word for text in texts for word in _cells(text)]
+    words = [word for text in texts for word in listed(text)]
     return words[0] if len(words) == 1 else words
 
 
