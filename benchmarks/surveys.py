@@ -186,7 +186,7 @@ def hours(tables: Tables) -> Iterator[Question]:
                 "mean", path, *bounds(**{column: (0, high)}), "--epsilon", "1",
                 *(w for name, value in reading.items() for w in (f"--{name}", value)),
             ],
-            before=f"{high // 2}",
+
         )  # fmt: skip
     days = pd.to_datetime(written["day"])
     _declare(
@@ -199,7 +199,6 @@ def hours(tables: Tables) -> Iterator[Question]:
             path, bounds={"day": ("1990-01-01", "2000-12-31")}, epsilon=1, random_state=s
         ),
         ["median", "cps", "--column", "day", "--epsilon", "1"],
-        before="9313",
     )
 
 
@@ -216,7 +215,6 @@ def marriages(tables: Tables) -> Iterator[Question]:
         "fair: mean of yes and no, declared", share,
         lambda s: kng.mean(declared, bounds=(0, 1), epsilon=1, random_state=s),
         ["mean", "fair", "--column", "unfaithful", "--bounds", "0:1", "--epsilon", "1"],
-        before="0.5",
     )  # fmt: skip
     yield Question(
         "fair: proportion of yes", share,
@@ -251,14 +249,14 @@ def visits(tables: Tables) -> Iterator[Question]:
     yield Question(
         "randhie: mean of True and False in CSV, declared", share,
         lambda s: kng.mean(declared, bounds=(0, 1), epsilon=1, random_state=s),
-        ["mean", "randhie", "--column", "well", *shell_words], before="0.5",
+        ["mean", "randhie", "--column", "well", *shell_words],
     )  # fmt: skip
     parquet = str(tables.place / "randhie.parquet")
     frame.to_parquet(parquet, index=False)
     yield Question(
         "randhie: mean of True and False by schema", share,
         lambda s: kng.mean(parquet, bounds={"well": (0, 1)}, epsilon=1, random_state=s),
-        ["mean", parquet, *bounds(well=(0, 1)), "--epsilon", "1"], before="0.5",
+        ["mean", parquet, *bounds(well=(0, 1)), "--epsilon", "1"],
     )  # fmt: skip
     levels = [0, 1]
     for idp in levels:

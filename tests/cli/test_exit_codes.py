@@ -49,6 +49,18 @@ def test_codes_reach_the_shell(shell, ages, ledger):
     assert shell("median", ages, *AGE, "--ledger", ages).code == 6
 
 
+def test_a_library_that_is_not_installed(run, ages, monkeypatch):
+    from kng.core.errors import MissingExtra
+
+    def fail(_):
+        raise MissingExtra("this needs a library. Install it with: pip install library")
+
+    monkeypatch.setattr(TableSource, "count", fail)
+    outcome = run("median", ages, *AGE)
+    assert (outcome.code, outcome.out) == (cli.EXTRA, "")
+    assert "pip install library" in outcome.err
+
+
 def test_failure_after_the_charge(run, ages, ledger, tmp_path, monkeypatch):
     def fail(*_):
         raise ValueError("record 17 says 42")

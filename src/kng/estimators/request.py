@@ -26,11 +26,6 @@ from kng.ledger import Ledger as StoredLedger
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# In CSV files nothing tells a text from a number that is written badly, so receipts say both.
-_LEFT_OUT = (
-    "records with a cell that is empty, or not a number (or of its declared kind), are left out; "
-    "how many stays private"
-)
 # What a mechanism of `kng` states, whichever it is.
 _MECHANISM = ("name", "loss", "norm", "domain", "sampler", "share", "centre")
 
@@ -367,7 +362,8 @@ def _missing(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
         for k, low, step in zip(records.missing, lattice.origin, lattice.step, strict=True)
     ]
     if set(each) == {"dropped"}:
-        return {"missing cells": _LEFT_OUT}
+        said = "empty or not a number: the record is left out; how many are stays private"
+        return {"missing cells": said}
     return {"missing counts as": listed(each)}
 
 
