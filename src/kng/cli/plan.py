@@ -161,7 +161,7 @@ def _refuse(statistic: str, options: Mapping[str, Any]) -> None:
 
 def _shared(statistic: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the words alone can tell, under the names of the library."""
-    from kng.cli.arguments import listed
+    from kng.cli.arguments import listed, one_or_several
 
     names = ("n", "epsilon", "target", "neighbours", "records_per_person", *_TAKES[statistic])
     given = {name: options[name] for name in names if options[name] not in (None, (), False)}
@@ -170,8 +170,7 @@ def _shared(statistic: str, options: Mapping[str, Any]) -> dict[str, Any]:
             cells = listed(given[name])
             given[name] = cells if len(cells) > 1 or name in ("coef", "shares") else cells[0]
     if "q" in given:
-        cells = [cell for text in given["q"] for cell in listed(text)]
-        given["q"] = cells[0] if len(cells) == 1 else cells
+        given["q"] = one_or_several(given["q"])
     if "bins" in given and "," in given["bins"]:
         given["bins"] = listed(given["bins"])
     return given
