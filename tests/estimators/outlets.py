@@ -15,15 +15,16 @@ import kng
 
 
 def receipt(release: kng.Release) -> dict[str, Any]:
-    """Return what a release shows, without its value."""
+    """Return what a release shows, without its value and what is predicted from it."""
     written = json.loads(release.to_json())
+    written.pop("noise", None)
     shown = release.rows()[0][1]
     drawn = dict(release.rows()).get("also released", "\0")
     return {
         "facts": {
             field.name: getattr(release, field.name)
             for field in dataclasses.fields(release)
-            if field.name != "integers"
+            if field.name not in ("integers", "noise")
         },
         "size": (len(written.pop("value")), len(written.pop("integers"))),
         "also": list(written.pop("also", {})),

@@ -112,7 +112,8 @@ def test_k_norm_noise_has_the_predicted_spread():
     made = kng.KNorm(Location(Squared()))
     data = np.full(50, 5.0)
     plan = made.plan(bounds=(0, 10), epsilon=2, n=50)
-    drawn = [made.release(data, bounds=(0, 10), epsilon=2, random_state=s) for s in range(400)]
+    ask = {"bounds": (0, 10), "epsilon": 2, "missing": 5}
+    drawn = [made.release(data, random_state=s, **ask) for s in range(400)]
     spread = np.std([release.value for release in drawn])
     assert plan.predicted_error == pytest.approx(10 / 2 * 2**0.5 / 50, rel=1e-6)
     assert spread == pytest.approx(plan.predicted_error, rel=0.15)

@@ -31,6 +31,10 @@ SHARED = {
     "neighbours": "replace-one",
     "n_max": None,
     "records_per_person": 1,
+    "missing": "drop",
+    "where": None,
+    "person": None,
+    "max_records": None,
     "ledger": None,
     "random_state": None,
 }

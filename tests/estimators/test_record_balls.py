@@ -229,7 +229,7 @@ def test_no_records_are_no_error_where_their_number_is_private() -> None:
 
 def test_hostile_cells_raise_nothing() -> None:
     rows = [[np.nan, 1], [np.inf, -np.inf], [None, "text"], [1e300, -1e-300], [1], "row", [2, 1]]
-    held = held_records(BALLS["l2"], rows, None, None, MEAN)
+    held = held_records(BALLS["l2"], rows, None, 0, MEAN)
     assert held is not None
     answer = kng.mean(rows, bounds=BALLS["l2"], epsilon=1, random_state=3)
     assert np.isfinite(answer.value).all()

@@ -43,10 +43,12 @@ def test_records_outside_are_clipped(way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_missing_record_counts_as_the_middle(way):
+def test_a_missing_cell_counts_as_what_is_stated(way):
     X, y = table(60, 2)
     X[3, 0], X[5, 1], y[7] = np.nan, np.nan, np.nan
-    filled = model(way, bounds_X=([-1, 0], [1, 0.5]), bounds_y=(-1, 3), random_state=3)
+    missing = {"x0": 0, "x1": "0.25", "response": 1}
+    bounds = {"bounds_X": ([-1, 0], [1, 0.5]), "bounds_y": (-1, 3)}
+    filled = model(way, missing=missing, random_state=3, **bounds)
     expected = filled.fit(
         np.where(np.isnan(X), [0, 0.25], X), np.where(np.isnan(y), 1.0, y)
     ).release_

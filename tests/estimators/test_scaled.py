@@ -57,7 +57,7 @@ def planned(
         return Clipped.of(epsilon, design.dim, unit) if name == "linear" else Bent()
 
     fit = ScaledFit(problem, design, (low, high), Fraction(2), rule, tuple(LEVELS), None, "auto")
-    return fit.stages(lambda encoding: open_response(np.zeros(5), encoding))
+    return fit.stages(lambda encoding: open_response(np.zeros((5, 1)), np.zeros(5), 1, encoding))
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -392,10 +392,10 @@ def test_an_off_by_one_in_a_coin_of_an_attempt_is_caught(
 
 def test_the_coin_under_test_is_the_one_that_production_uses() -> None:
     """Guards the planted bugs above: they replace names that the samplers really look up."""
+    import kng.samplers.exact.geometric as geometric_module
     import kng.samplers.exact.leaves as leaves_module
-    import kng.samplers.exact.noise as noise_module
 
     assert leaves_module.below is below
     assert leaves_module.uniform is uniform
     assert leaves_module.choose is choose
-    assert noise_module.bernoulli_exp is bernoulli_exp
+    assert geometric_module.bernoulli_exp is bernoulli_exp

@@ -24,11 +24,13 @@ from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.corridor import Finish
 from kng.domains import Whole
 from kng.estimators.assembly import Assembled, placed
+from kng.estimators.mean import closest
 from kng.estimators.part_options import norm_for
 from kng.estimators.posed import Posed
 from kng.estimators.public_facts import Kind, centre_of
 from kng.estimators.record_balls import HeldRecords
 from kng.losses.linear import Linear
+from kng.losses.location import Location
 from kng.losses.location_sum import counted
 from kng.mechanisms.knorm import standard_deviations
 from kng.norms import CoordinateSup
@@ -158,6 +160,8 @@ class KNorm(Assembled):
             return super()._norm(setting, unit)
         if setting.held is not None:
             return setting.held.norm_for(counted(unit))
+        if isinstance(setting.loss, Location):
+            return closest(setting.loss, unit)
         return CoordinateSup().at(changes(sums.body(unit), unit))
 
     def _weigh(self, setting: Posed) -> mechanisms.KNorm:  # noqa: ARG002

@@ -229,7 +229,7 @@ def _on_the_sum(
     parts = unit.neighbours.n if fine and isinstance(unit.neighbours, ReplaceOne) else 1
     records, sup = loss.encoding, _optimal(loss, unit)
     answers = records.lattice.refined(parts) if held is None else held.answers(parts)
-    optimal = _closest(loss, unit) if held is None else held.norm_for(counted(unit))
+    optimal = closest(loss, unit) if held is None else held.norm_for(counted(unit))
     names = {"auto": optimal, "weighted-sup": sup, "l1": L1(), "l2": L2(), "linf": LInf()}
     ball = named_norm(way.norm, names)
     return Problem(loss, ball, Whole(loss.dim, base=Uniform()), records, answers, unit)
@@ -243,7 +243,7 @@ def _optimal(loss: Location, unit: PrivacyUnit) -> Norm:
 
 
 @lru_cache(maxsize=64)
-def _closest(loss: Location, unit: PrivacyUnit) -> Norm:
+def closest(loss: Location, unit: PrivacyUnit) -> Norm:
     """Return the best norm there is, or the sup norm where it takes too long to draw from.
 
     A replaced record moves the sums by a range and the count by 0, one that becomes absent by half
