@@ -63,7 +63,7 @@ class CellCounts:
         """Count one batch; entry 0 is "before first", the last entry "after last"."""
         counts = self.zero()
         for at in range(0, len(batch), _CHUNK):
-            offset = batch[at : at + _CHUNK, 0].astype(np.int64).astype(self._kind)
+            offset: Any = batch[at : at + _CHUNK, 0].astype(np.int64).astype(self._kind)
             offset -= self.first
             cell = ((offset >> self.shift) + 1).astype(np.int64)
             cell[offset < 0] = 0
