@@ -29,7 +29,7 @@ _PHRASES = (
     (r"(where|of)='(.*?)'(?=[.;])", r'--\1 "\2"'),
     (r"levels=\{'(\w+)': \['F', 'M'\]\}", r"--levels \1=F,M"),
     (r"edges=\{'(\w+)': \[0, 18, 65, 120\]\}", r"--edges \1=0,18,65,120"),
-    (r"levels=\['F', 'M'\]", "--levels F,M"),
+    (r"(?<!, )levels=\['F', 'M'\]", "--levels F,M"),
     (r"edges=\[([^]]*)\]", lambda found: f"--edges {found[1].replace(', ', ',')}"),
     (r"levels=\[0, 1\]", "--levels 0,1"),
     (r"other='other'", "--other other"),
