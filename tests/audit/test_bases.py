@@ -67,7 +67,7 @@ def test_epsilon_is_used(name):
 
 def test_a_base_that_looks_at_the_records_is_caught(monkeypatch):
     """Planted: the centre follows the dataset, as no public base can."""
-    import audit.oracle as oracle
+    import kng.audit.oracle as oracle
 
     setting = Setting(*LOSSES["median"][:2], "replace-one", F(1), (LAST,))
     universe = datasets(range(LAST + 1), [3])
