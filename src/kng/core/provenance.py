@@ -48,9 +48,8 @@ class Provenance:
         """Return it with the charge; a caller's own ledger may have neither names nor hashes."""
         called = _text(getattr(ledger, "called", None))
         if called is not None and PurePath(called).is_absolute():
-            called = PurePath(
-                called
-            ).name  # receipts are forwarded; directories are nobody's business
+            # Receipts are forwarded, and directories are nobody's business.
+            called = PurePath(called).name
         return replace(
             self,
             ledger=called,
