@@ -20,6 +20,7 @@ from kng.core.bounds import Bounds
 from kng.core.errors import SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.lattice import Lattice, power_of_two_below
+from kng.core.naming import argument
 
 # With at most 2**44 steps, 2**17 records sum to at most 2**61: one batch never overflows an int64,
 # and batches are added as Python integers. This is the whole overflow argument, and it is checked
@@ -91,8 +92,8 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
     for size, width in zip(step, bounds.width, strict=True):
         if size > width:
             raise SpecError(
-                f"granularity must not exceed the range of the bounds, got {show(size)} for a "
-                f"range of {show(width)}."
+                f"{argument('granularity')} must not exceed the range of the bounds, got "
+                f"{show(size)} for a range of {show(width)}."
             )
         if width // size > MOST_STEPS:
             raise SpecError(
@@ -108,8 +109,8 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
             continue
         if not low <= value <= high:
             raise SpecError(
-                f"missing must lie inside the bounds ({show(low)}, {show(high)}), got "
-                f"{show(value)}."
+                f"{argument('missing')} must lie inside the bounds ({show(low)}, {show(high)}), "
+                f"got {show(value)}."
             )
         whole.append(min(round((value - low) / size), int((high - low) // size)))
     return Encoding(bounds, step, tuple(whole))

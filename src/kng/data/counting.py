@@ -17,6 +17,7 @@ from kng.core.bounds import Bounds
 from kng.core.encoding import Encoding
 from kng.core.errors import KngError, SchemaError
 from kng.core.groups import Groups
+from kng.core.naming import argument
 from kng.data.bins import Edges, Rule
 from kng.data.engine import Asked, Block, Column, Engine, Floats, Kind
 from kng.data.grouped import GroupedTable
@@ -150,7 +151,7 @@ def open_binned(
         named = "the column" if column.name is None else f"column {column.name!r}"
         raise SchemaError(
             f"{named} of {engine.called} holds {column.kind.value}s, and the levels are texts. "
-            "Give the levels as numbers, as in levels=[0, 1]."
+            f"Give the levels as numbers, as in {argument('levels', [0, 1])}."
         )
     else:
         import pyarrow.compute  # noqa: F401 - loaded before anything is charged

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kng.core.errors import SchemaError
+from kng.core.naming import argument
 from kng.data.engine import Engine
 
 
@@ -19,8 +20,8 @@ def positions_of(
         if len(columns) != width:
             raise SchemaError(
                 f"{called} {has} {len(columns)} columns ({_listed(known)}), the bounds describe "
-                f"{width}. Name the columns to use, as in bounds={{{known[0]!r}: (0, 100)}}."
-                f"{engine.advice(())}"
+                f"{width}. Name the columns to use, as in "
+                f"{argument('bounds', {known[0]: (0, 100)})}.{engine.advice(())}"
             )
         names = [str(name) for name in known]
     absent = [name for name in names if name not in known]

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from kng.core.certificate import weakest
 from kng.core.errors import KngError, LedgerError, PrivateZoneError, SchemaError, SpecError
+from kng.core.naming import argument
 from kng.core.payment import Charge, Ledger, charged, settle
 from kng.core.privacy import PrivacyEvent
 from kng.core.release import Release
@@ -129,7 +130,8 @@ def together(costs: Sequence[Cost]) -> PrivacyEvent:
     if len(promises) > 1:
         raise SpecError(
             "the questions of a batch promise different things: all must have the same neighbours "
-            "and the same records_per_person or max_records, or their epsilons do not add up."
+            f"and the same {argument('records_per_person')} or {argument('max_records')}, or "
+            "their epsilons do not add up."
         )
     return replace(
         events[0],

@@ -7,6 +7,7 @@ from typing import Any
 
 from kng.core.dates import shown_day
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.data import Table
 from kng.data.kinds import Category, Date, Declared
 
@@ -110,8 +111,8 @@ def _groups(columns: Mapping[str, Declared], by: str | list[str]) -> dict[str, t
         column = columns.get(name)
         if not isinstance(column, Category):
             raise SpecError(
-                f"by names {name!r}, which is not declared as a category. State its groups, as in "
-                f"by={{{name!r}: ['F', 'M']}}, or declare its levels."
+                f"{argument('by')} names {name!r}, which is not declared as a category. State its "
+                f"groups, as in {argument('by', {name: ['F', 'M']})}, or declare its levels."
             )
         found[name] = column.levels
     return found

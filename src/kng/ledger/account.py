@@ -8,6 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from kng.core.errors import BudgetError, SpecError
+from kng.core.naming import argument
 from kng.core.privacy import PrivacyEvent
 from kng.ledger.amounts import short, tell
 from kng.ledger.conversion import Conversion, convert
@@ -124,7 +125,7 @@ class Account:
         spent = short(self.spent + amount)
         if spent > self.cap:
             raise SpecError(
-                f"spent must be at most what account {self.name!r} had left, "
+                f"{argument('spent')} must be at most what account {self.name!r} had left, "
                 f"{tell(self.cap - self.spent)}; got {tell(amount)}."
             )
         if self.currency is Currency.RHO:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.ledger import charging, entries, rows
 from kng.ledger.account import Account, Currency
 from kng.ledger.amounts import tell
@@ -70,8 +71,8 @@ def _open_share(
 ) -> None:
     if known is None:
         raise SpecError(
-            f"{backend.called} has no account {purse.account!r} yet. Open it without analyst= "
-            "first; a share is a part of it."
+            f"{backend.called} has no account {purse.account!r} yet. Open it without "
+            f"{argument('analyst')} first; a share is a part of it."
         )
     if cap is not None and analyst not in known.shares:
         with backend.writing() as db:
@@ -86,7 +87,7 @@ def _open_share(
     if cap not in (None, found.cap):
         raise SpecError(
             f"Analyst {analyst!r} of account {purse.account!r} has cap {tell(found.cap)}, not "
-            f"{tell(cap or Fraction(0))}. That never changes; open it without cap=."
+            f"{tell(cap or Fraction(0))}. That never changes; open it without {argument('cap')}."
         )
 
 

@@ -12,6 +12,7 @@ from kng.core.enclosures import root_above
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import show
+from kng.core.naming import Code, argument
 from kng.core.parts import Norm, Point
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
@@ -151,8 +152,8 @@ def _gauge(ball: RecordBall, steps: Sequence[Fraction]) -> Gauge:
         case FacetShape(facets):
             return WalledGauge(tuple(_wall(facet, ball.radius, steps) for facet in facets))
     raise IncompatibleParts(
-        f"bounds={ball.described} is no ball that records are pulled into. Use a round ball, an l1 "
-        "ball, a polytope or a box."
+        f"{argument('bounds', Code(ball.described))} is no ball that records are pulled into. Use "
+        "a round ball, an l1 ball, a polytope or a box."
     )
 
 

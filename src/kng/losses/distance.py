@@ -14,6 +14,7 @@ from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import positive, positives, show
 from kng.core.lattice import power_of_two_below
+from kng.core.naming import argument
 from kng.core.parts import Field, Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
@@ -239,9 +240,9 @@ def _step(ranges: Sequence[Fraction], granularity: Any) -> Fraction:
         )
     if step > min(ranges):
         raise SpecError(
-            f"granularity must not exceed the range of a column, got {show(step)} for a range "
-            f"of {show(min(ranges))}, both in units of scale. Give a smaller one, or another "
-            "scale."
+            f"{argument('granularity')} must not exceed the range of a column, got {show(step)} "
+            f"for a range of {show(min(ranges))}, both in units of scale. Give a smaller one, or "
+            "another scale."
         )
     return step
 

@@ -13,6 +13,7 @@ from kng.core.bounds import Bounds
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
+from kng.core.naming import argument
 from kng.core.parts import Field, Point, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
@@ -182,7 +183,7 @@ class Linear:
         if length is None:
             raise IncompatibleParts(
                 f"The value of the {self.pointwise.name} loss of a linear model grows with theta, "
-                "and the domain is unbounded. Use a bounded domain (coef_bound, or "
+                f"and the domain is unbounded. Use a bounded domain ({argument('coef_bound')}, or "
                 "kng.domains.L1Ball), or KNG, which weighs the gradient."
             )
         if self.proportion is None and self.answers is not None:
@@ -394,6 +395,7 @@ class Linear:
             raise IncompatibleParts(
                 f"The score of the {self.pointwise.name} loss of a linear model grows with theta, "
                 "and the domain is unbounded, so it has no constant sensitivity. Use a bounded "
-                "domain (coef_bound, or kng.domains.L1Ball), or KNG, which takes the one at theta."
+                f"domain ({argument('coef_bound')}, or kng.domains.L1Ball), or KNG, which takes "
+                "the one at theta."
             )
         return self._growing

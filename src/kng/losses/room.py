@@ -11,6 +11,7 @@ from typing import Any
 
 from kng.core.design import Design
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.core.privacy import PrivacyUnit
 from kng.losses.kernels.residual_cells import MOST_COVARIATES
 from kng.losses.pointwise.function import Pointwise
@@ -53,8 +54,8 @@ def refuse_large(problem: ReadProblem, numbers: int, instead: str = _LINEAR) -> 
         return
     wanted = -(-needed(unit, numbers) // _GIGABYTE)
     raise SpecError(
-        f"{unit.neighbours.stated:,} records are looked at together here and may take {wanted} GB, "
-        f"more than memory_limit, which is {memory / _GIGABYTE:.3g} GB. Give "
+        f"{unit.neighbours.stated:,} records are looked at together here and may take {wanted} "
+        f"GB, more than {argument('memory_limit')}, which is {memory / _GIGABYTE:.3g} GB. Give "
         f"kng.Table(data, memory_limit='{wanted}GB'), or {instead}."
     )
 

@@ -13,6 +13,7 @@ from kng.core.delta import delta
 from kng.core.enclosures import ball, floor_ceil, precision
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lazy_noise import noise_refusal, noise_size
+from kng.core.naming import argument
 from kng.core.parts import described
 from kng.core.perturbed import PerturbedPlan
 from kng.core.problem import Problem
@@ -55,7 +56,9 @@ class ObjectivePerturbation:
     def plan(self, problem: Problem, epsilon: Fraction) -> PerturbedPlan:
         """Fix noise and ridge before the charge."""
         if self.share is not None and not 0 < self.share < 1:
-            raise SpecError(f"share must lie strictly between 0 and 1, got {self.share}.")
+            raise SpecError(
+                f"{argument('share')} must lie strictly between 0 and 1, got {self.share}."
+            )
         facts, d = Perturbation.of(problem), problem.loss.dim
         if self.centre is not None and len(self.centre) != d:
             raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")

@@ -18,6 +18,7 @@ from math import isfinite
 from typing import Any, NoReturn, cast
 
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.data.formula.functions import FUNCTIONS
 from kng.data.formula.tree import (
     Arithmetic,
@@ -80,12 +81,14 @@ class _Reader:
             self._refuse("+, -, *, : or the end")
         if not terms:
             raise SpecError(
-                f"formula={self._stated!r} has no term. Name the columns to predict from."
+                f"{argument('formula', self._stated)} has no term. Name the columns to predict "
+                "from."
             )
         for term in terms:
             if any(isinstance(factor, Name | Levels) and factor.name == target for factor in term):
                 raise SpecError(
-                    f"formula={self._stated!r}: {target!r} is the target and cannot be a term too."
+                    f"{argument('formula', self._stated)}: {target!r} is the target and cannot be "
+                    "a term too."
                 )
         return Formula(target, tuple(sorted(terms, key=len)), intercept)
 
@@ -93,8 +96,8 @@ class _Reader:
         name = self._name()
         if name is None or not self._sign("~"):
             raise SpecError(
-                f"formula={self._stated!r} must begin with the column to predict, as in 'wages ~ "
-                "age + education'. Compute a function of it before the fit."
+                f"{argument('formula', self._stated)} must begin with the column to predict, as "
+                "in 'wages ~ age + education'. Compute a function of it before the fit."
             )
         return name
 
@@ -133,8 +136,8 @@ class _Reader:
             return None
         if text not in ("0", "1"):
             raise SpecError(
-                f"formula={self._stated!r}: {text} is no term. Write arithmetic inside I(...), as "
-                f"in I({text} * age)."
+                f"{argument('formula', self._stated)}: {text} is no term. Write arithmetic inside "
+                f"I(...), as in I({text} * age)."
             )
         self._at += 1
         return text == "1"
@@ -149,8 +152,8 @@ class _Reader:
             self._at -= 1
             sign = self._seen()[1]
             raise SpecError(
-                f"formula={self._stated!r}: {sign!r} is arithmetic. Write it inside I(...), as in "
-                "I(age ** 2)."
+                f"{argument('formula', self._stated)}: {sign!r} is arithmetic. Write it inside "
+                "I(...), as in I(age ** 2)."
             )
         return found
 
@@ -197,7 +200,9 @@ class _Reader:
             if kind != "word" or option not in ("levels", "reference", "other"):
                 self._refuse("levels=, reference= or other=")
             if option in stated:
-                raise SpecError(f"formula={self._stated!r} states {option} of {name!r} twice.")
+                raise SpecError(
+                    f"{argument('formula', self._stated)} states {option} of {name!r} twice."
+                )
             self._at += 1
             self._expect("=")
             stated[option] = self._list() if option == "levels" else self._literal()
@@ -250,7 +255,8 @@ class _Reader:
                 found = Divided(found, right)
             else:
                 raise SpecError(
-                    f"formula={self._stated!r} divides by what may be 0. Divide by a number."
+                    f"{argument('formula', self._stated)} divides by what may be 0. Divide by a "
+                    "number."
                 )
         return found
 
@@ -288,22 +294,27 @@ class _Reader:
 
     def _number(self, text: str) -> Number:
         if not isfinite(float(text)):
-            raise SpecError(f"formula={self._stated!r}: {text} is more than float64 holds.")
+            raise SpecError(
+                f"{argument('formula', self._stated)}: {text} is more than float64 holds."
+            )
         return Number(float(text), text)
 
     def _function(self, text: str) -> Value:
         name = text.removeprefix("np.").removeprefix("numpy.")
         if name in _STATEFUL:
             raise SpecError(
-                f"formula={self._stated!r}: {text} learns from all records, so it would release "
-                "something that nobody pays for. Use public numbers, as in I((age - 40) / 10)."
+                f"{argument('formula', self._stated)}: {text} learns from all records, so it "
+                "would release something that nobody pays for. Use public numbers, as in I((age - "
+                "40) / 10)."
             )
         if name in ("C", "I"):
-            raise SpecError(f"formula={self._stated!r}: {name}(...) cannot stand inside a value.")
+            raise SpecError(
+                f"{argument('formula', self._stated)}: {name}(...) cannot stand inside a value."
+            )
         if name not in FUNCTIONS:
             raise SpecError(
-                f"formula={self._stated!r}: {text} is no function of formulas. They are "
-                f"{', '.join(FUNCTIONS)}."
+                f"{argument('formula', self._stated)}: {text} is no function of formulas. They "
+                f"are {', '.join(FUNCTIONS)}."
             )
         self._at += 2
         values = [self._value()]
@@ -313,7 +324,7 @@ class _Reader:
         least, most = FUNCTIONS[name].values
         if not least <= len(values) <= most:
             many = "one value" if most == 1 else "two values or more"
-            raise SpecError(f"formula={self._stated!r}: {name} takes {many}.")
+            raise SpecError(f"{argument('formula', self._stated)}: {name} takes {many}.")
         return Called(name, tuple(values))
 
     # Tokens
@@ -343,7 +354,9 @@ class _Reader:
     def _refuse(self, wanted: str) -> NoReturn:
         kind, text = self._seen()
         found = "it ends" if kind == "end" else f"found {text!r}"
-        raise SpecError(f"formula={self._stated!r} cannot be read: expected {wanted}, {found}.")
+        raise SpecError(
+            f"{argument('formula', self._stated)} cannot be read: expected {wanted}, {found}."
+        )
 
     def _deeper(self) -> None:
         self._depth += 1
@@ -368,7 +381,7 @@ def _tokens(stated: str) -> list[tuple[str, str]]:
         match = _TOKEN.match(text, at)
         if match is None:
             rest = text[at:].lstrip()
-            raise SpecError(f"formula={stated!r} cannot be read from {rest[:20]!r} on.")
+            raise SpecError(f"{argument('formula', stated)} cannot be read from {rest[:20]!r} on.")
         assert match.lastgroup is not None
         found.append((match.lastgroup, match[match.lastgroup]))
         at = match.end()

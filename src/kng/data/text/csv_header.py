@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kng.core.errors import SchemaError
+from kng.core.naming import argument
 from kng.data.text.csv_format import SEPARATORS, CsvFormat
 from kng.data.text.notation import Notation
 from kng.data.text.text_lines import LONGEST_HEADER
@@ -68,5 +69,5 @@ def separator_advice(
     for other, word in SEPARATORS.items():
         found = names_of(line, other) if other != separator else ()
         if (wanted and {*wanted} <= {*found}) or len(names) < 2 <= len(found):
-            return f" If its columns are separated by {word}, say separator={other!r}."
+            return f" If its columns are separated by {word}, say {argument('separator', other)}."
     return ""

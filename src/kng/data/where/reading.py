@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import NoReturn, cast
 
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.data.where.tree import (
     Arithmetic,
     Both,
@@ -132,7 +133,7 @@ class _Reader:
             if not (self._taken("missing") or self._taken("null")):
                 self._refuse("missing")
             if not isinstance(left, Name):
-                raise SpecError(f"where={self._stated!r}: only a column can be missing.")
+                raise SpecError(f"{argument('where', self._stated)}: only a column can be missing.")
             return Not(Missing(left)) if negated else Missing(left)
         negated = self._taken("not")
         if self._taken("in"):
@@ -194,8 +195,8 @@ class _Reader:
             case "word" if text.lower() not in _WORDS:
                 if self._tokens[self._at + 1 : self._at + 2] == [("sign", "(")]:
                     raise SpecError(
-                        f"where={self._stated!r}: there are no functions such as {text!r}. Use "
-                        "columns, numbers, texts and + - *."
+                        f"{argument('where', self._stated)}: there are no functions such as "
+                        f"{text!r}. Use columns, numbers, texts and + - *."
                     )
                 found = Name(text)
             case _:
@@ -210,7 +211,9 @@ class _Reader:
         while True:
             item = self._factor()
             if not isinstance(item, Number | Text):
-                raise SpecError(f"where={self._stated!r}: a list after in holds numbers and texts.")
+                raise SpecError(
+                    f"{argument('where', self._stated)}: a list after in holds numbers and texts."
+                )
             found.append(item)
             if self._sign(")") is not None:
                 return tuple(found)
@@ -246,16 +249,16 @@ class _Reader:
             return found
         shown = f"{found.name!r} is a column" if isinstance(found, Name) else "there is a value"
         raise SpecError(
-            f"where={self._stated!r}: {shown} where a condition is needed. Compare it, as in "
-            "age >= 40."
+            f"{argument('where', self._stated)}: {shown} where a condition is needed. Compare it, "
+            "as in age >= 40."
         )
 
     def _value(self, found: Node) -> Node:
         """Refuse a condition where a value is needed."""
         if isinstance(found, Condition):
             raise SpecError(
-                f"where={self._stated!r}: a condition stands where a value is needed. Join "
-                "conditions by and, or and not."
+                f"{argument('where', self._stated)}: a condition stands where a value is needed. "
+                "Join conditions by and, or and not."
             )
         return found
 
@@ -264,7 +267,7 @@ class _Reader:
             found = f"{self._tokens[self._at][1]!r} stands where {wanted} is expected"
         else:
             found = f"it ends where {wanted} is expected"
-        raise SpecError(f"where={self._stated!r} cannot be read: {found}.")
+        raise SpecError(f"{argument('where', self._stated)} cannot be read: {found}.")
 
 
 def _tokens(stated: str) -> list[tuple[str, str]]:
@@ -276,12 +279,16 @@ def _tokens(stated: str) -> list[tuple[str, str]]:
         if token is None:
             left = text[at:].lstrip()
             raise SpecError(
-                f"where={stated!r} cannot be read from {left[:20]!r} on. Texts stand in quotes, "
-                "columns with odd names in backticks; there are + - * and no division or functions."
+                f"{argument('where', stated)} cannot be read from {left[:20]!r} on. Texts stand "
+                "in quotes, columns with odd names in backticks; there are + - * and no division "
+                "or functions."
             )
         kind = token.lastgroup or ""
         found.append((kind, token[kind]))
         at = token.end()
     if not found:
-        raise SpecError("where is empty. State a condition, as in where='age >= 40'.")
+        raise SpecError(
+            f"{argument('where')} is empty. State a condition, as in "
+            f"{argument('where', 'age >= 40')}."
+        )
     return found

@@ -15,6 +15,7 @@ from kng.core.bounds import bounds_of
 from kng.core.encoding import DROP, encoding_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, whole
+from kng.core.naming import Code, argument
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.data.counting import codes
@@ -169,10 +170,12 @@ def _bins(bins: Any) -> int:
 
 def _parts(shares: Any, bins: int) -> list[float]:
     if not hasattr(shares, "__len__") or isinstance(shares, str) or len(shares) != bins:
-        raise SpecError(f"shares must be a list with one number for each of the {bins} bins.")
+        raise SpecError(
+            f"{argument('shares')} must be a list with one number for each of the {bins} bins."
+        )
     parts = [_share(share, "each of the shares") for share in shares]
     if abs(sum(parts) - 1) > 1e-6:
-        raise SpecError(f"shares must add up to 1; they add up to {sum(parts):.6g}.")
+        raise SpecError(f"{argument('shares')} must add up to 1; they add up to {sum(parts):.6g}.")
     return parts
 
 
@@ -240,7 +243,10 @@ def variance_plan(
 
     def errors(unit: PrivacyUnit, cost: Fraction, number: int) -> list[Expected]:
         if number <= divisor + 1:
-            raise SpecError(f"A variance with ddof={divisor} needs more than {number} records.")
+            raise SpecError(
+                f"A variance with {argument('ddof', Code(str(divisor)))} needs more than {number} "
+                "records."
+            )
         plan = variance.plan_for(divisor, records, unit, cost)
         norm: Any = plan.problem.norm
         along = [-2 * m, 1.0, *([2 * m * m - q] if counted(unit) else [])]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kng.core.bits import Simulator
 from kng.core.errors import SpecError
 from kng.core.exact import positive
+from kng.core.naming import argument
 
 Array = NDArray[np.float64]
 
@@ -97,7 +98,9 @@ def columns_of(
     for (a, b), c, s in zip(ends, centres, spreads, strict=True):
         at = (a + b) / 2 if c is None else float(c)
         if not a <= at <= b:
-            raise SpecError(f"centre must lie between the bounds {a:g} and {b:g}; got {at:g}.")
+            raise SpecError(
+                f"{argument('centre')} must lie between the bounds {a:g} and {b:g}; got {at:g}."
+            )
         found.append(Column(a, b, at, None if s is None else float(positive(s, "spread"))))
     return found
 

@@ -13,6 +13,7 @@ import numpy as np
 from kng.core.bits import Simulator, simulator
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, whole
+from kng.core.naming import argument
 from kng.estimators.declared_classes import declared
 from kng.estimators.huber import HuberRegressor
 from kng.estimators.linear import LinearRegression
@@ -96,8 +97,8 @@ def _columns(model: PrivateModel, features: Any) -> Columns:
         return Columns(stated, tuple(map(str, features)) if listed else None)
     if width is None and model.bounds_X is not None:
         raise SpecError(
-            "bounds_X is one pair for all covariates and does not say how many there are. Give "
-            "features=, as in plan(n=3000, features=3)."
+            f"{argument('bounds_X')} is one pair for all covariates and does not say how many "
+            f"there are. Give {argument('features')}, as in plan(n=3000, features=3)."
         )
     return Columns(width or 1)
 
