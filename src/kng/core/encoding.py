@@ -130,7 +130,7 @@ def each_column(value: Any, name: str, bounds: Bounds) -> list[Any]:
         named = {str(column): item for column, item in value.items()}
         if bounds.columns is None or set(named) != set(bounds.columns):
             raise SpecError(
-                f"{name} must name the same columns as the bounds, got "
+                f"{argument(name)} must name the same columns as the bounds, got "
                 f"{', '.join(map(repr, value))}."
             )
         return [named[column] for column in bounds.columns]
@@ -139,7 +139,8 @@ def each_column(value: Any, name: str, bounds: Bounds) -> list[Any]:
     if isinstance(value, list | tuple):
         if len(value) != columns:
             raise SpecError(
-                f"{name} must be one number or one per column ({columns}), got {len(value)}."
+                f"{argument(name)} must be one number or one per column ({columns}), got "
+                f"{len(value)}."
             )
         return list(value)
     return [value] * columns

@@ -63,11 +63,11 @@ def _named(value: Any, name: str) -> tuple[str | None, list[Any]]:
     column = None
     if isinstance(value, Mapping):
         if len(value) != 1:
-            raise SpecError(f"{name} must name one column, got {len(value)}.")
+            raise SpecError(f"{argument(name)} must name one column, got {len(value)}.")
         ((key, value),) = value.items()
         column = str(key)
     if isinstance(value, str | bytes | Iterator) or not isinstance(value, Iterable):
-        raise SpecError(f"{name} must be a list, as in {_EXAMPLES[name]}; got {value!r}.")
+        raise SpecError(f"{argument(name)} must be a list, as in {_EXAMPLES[name]}; got {value!r}.")
     return column, [item.item() if isinstance(item, np.generic) else item for item in value]
 
 

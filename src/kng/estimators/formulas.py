@@ -24,7 +24,10 @@ def only_formula(formula: Any, y: Any, target: Any, features: Any) -> Formula:
     """Read a formula; refuse what says the same in another way."""
     for name, value in (("y", y), ("target", target), ("features", features)):
         if value is not None:
-            raise SpecError(f"formula and {name} are both given; the formula says it all.")
+            raise SpecError(
+                f"{argument('formula')} and {argument(name)} are both given; the formula says it "
+                "all."
+            )
     if not isinstance(formula, str):
         raise SpecError(
             f"{argument('formula')} must be a text such as 'wages ~ age + education', got "

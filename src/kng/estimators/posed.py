@@ -88,7 +88,9 @@ def posed(loss: Any, domain: Domain, kind: Kind, asked: Asked, columns: Columns 
         return _linear(loss, domain, kind, asked, columns)
     for name in ("bounds_X", "bounds_y"):
         if getattr(asked, name) is not None:
-            raise SpecError(f"{name} is for linear models; {described(loss)} takes bounds.")
+            raise SpecError(
+                f"{argument(name)} is for linear models; {described(loss)} takes bounds."
+            )
     own = hasattr(type(loss), "trace")
     if own and kind != "gradient":
         raise IncompatibleParts(

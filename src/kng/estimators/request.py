@@ -218,7 +218,9 @@ def _ledger(value: Any) -> Ledger | None:
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Check an option that takes one of a few words."""
     if not isinstance(value, str) or value not in choices:
-        raise SpecError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+        raise SpecError(
+            f"{argument(name)} must be one of {', '.join(map(repr, choices))}; got {value!r}."
+        )
 
 
 def named_norm(value: Any, names: Mapping[str, Norm]) -> Norm:

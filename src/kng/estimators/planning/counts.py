@@ -77,7 +77,9 @@ def _sizes(plan: NoisePlan) -> tuple[float, ...]:
 def _share(share: Any, name: str = "share") -> float:
     found = float(exact(share, name))
     if not 0 < found < 1:
-        raise SpecError(f"{name} must lie strictly between 0 and 1, as in 0.5; got {share}.")
+        raise SpecError(
+            f"{argument(name)} must lie strictly between 0 and 1, as in 0.5; got {share}."
+        )
     return found
 
 

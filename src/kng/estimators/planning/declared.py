@@ -111,10 +111,12 @@ def _each(value: Any, name: str, width: int, usual: list[Any]) -> list[Any]:
     several = hasattr(value, "__len__") and not isinstance(value, str)
     listed = list(value) if several else [value] * width
     if len(listed) != width:
-        raise SpecError(f"{name} has {len(listed)} numbers for {width} columns; give one for each.")
+        raise SpecError(
+            f"{argument(name)} has {len(listed)} numbers for {width} columns; give one for each."
+        )
     for number in listed:
         if isinstance(number, bool) or not np.isfinite(_number(number, name)):
-            raise SpecError(f"{name} must be a finite number, got {number!r}.")
+            raise SpecError(f"{argument(name)} must be a finite number, got {number!r}.")
     return listed
 
 
@@ -122,7 +124,7 @@ def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise SpecError(f"{name} must be a number, got {value!r}.") from None
+        raise SpecError(f"{argument(name)} must be a number, got {value!r}.") from None
 
 
 def normal_share(z: Array) -> Array:
