@@ -138,16 +138,16 @@ def _check(lows: tuple[Fraction, ...], highs: tuple[Fraction, ...], name: str) -
     for low, high in zip(lows, highs, strict=True):
         if low >= high:
             raise SpecError(
-                f"{argument(name)} must satisfy low < high, got ({show(low)}, {show(high)}). "
-                f"State the public range of a record, as in {argument(name, (0, 100))}."
+                f"{argument(name)} must satisfy low < high, got ({show(low)}, {show(high)}). State "
+                f"the public range of a record, as in {argument(name, (0, 100))}."
             )
 
 
 def _pair(value: Any, name: str) -> tuple[Any, Any]:
     if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
         raise SpecTypeError(
-            f"{argument(name)} must be a pair (low, high), got {type(value).__name__}. For "
-            "example (0, 100)."
+            f"{argument(name)} must be a pair (low, high), got {type(value).__name__}. For example "
+            "(0, 100)."
         )
     if isinstance(value, np.ndarray) and value.ndim == 2 and len(value) != 2:
         raise SpecError(

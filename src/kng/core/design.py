@@ -58,8 +58,8 @@ def from_zero(low: Fraction, high: Fraction, steps: int) -> Column:
     if last - first < _FEWEST:
         raise SpecError(
             f"bounds ({show(low)}, {show(high)}) are too narrow for their distance from 0: "
-            f"{argument('fit_intercept', False)} measures from 0, in steps of {show(step)}. Fit "
-            "an intercept, which measures from their middle."
+            f"{argument('fit_intercept', False)} measures from 0, in steps of {show(step)}. Fit an "
+            "intercept, which measures from their middle."
         )
     return first * step, last * step, step
 

@@ -9,8 +9,8 @@ their messages in the words of Python.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 # A text, a number, a truth value, None, a tuple, a list or a dictionary of them, or `Code`; any
@@ -85,6 +85,11 @@ def argument(name: str, *value: Value) -> str:
     return _mark("argument", name, *map(_coded, value))
 
 
+def keyword(name: str) -> str:
+    """Return the mark of an argument as ``by=``, where its bare name would read as a word."""
+    return argument(name, Code(""))
+
+
 def call(name: str, *arguments: Value) -> str:
     """Return the mark of a function or a method: ``kng.median``, or ``history()`` with ``()``."""
     bare = name.removesuffix("()")
@@ -129,6 +134,18 @@ def parts(message: str) -> tuple[str | Reference, ...]:
 def joined(pieces: tuple[str | Reference, ...]) -> str:
     """Return the message that consists of these, in this process."""
     return "".join(piece if isinstance(piece, str) else _marked(piece) for piece in pieces)
+
+
+def renamed(message: str, names: Mapping[str, str]) -> str:
+    """Return a message about arguments that have other names where it is told."""
+    return joined(
+        tuple(
+            replace(part, name=names.get(part.name, part.name))
+            if isinstance(part, Argument)
+            else part
+            for part in parts(message)
+        )
+    )
 
 
 def arguments_of(message: str) -> Iterator[str]:

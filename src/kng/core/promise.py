@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from kng.core.errors import SpecError
-from kng.core.naming import argument
+from kng.core.naming import argument, keyword
 
 _PLACES = str, os.PathLike
 
@@ -32,7 +32,7 @@ class Promise:
             return
         raise SpecError(
             f"The table is declared with {_called(self.ledger)}, and the release asks for "
-            f"{_called(ledger)}. Leave out {argument('ledger')}, or change the declaration."
+            f"{_called(ledger)}. Leave out {keyword('ledger')}, or change the declaration."
         )
 
 

@@ -115,7 +115,7 @@ def _labels(column: Column, levels: Sequence[Level]) -> Labels:
         return Labels(tuple(numbers))
     kind, given = column.kind.value, "texts" if texts else "numbers"
     remedy = {
-        Kind.TEXT: "Give its levels as texts",
+        Kind.TEXT: f"Give its levels as texts, as in {argument('by', {column.name: ['01', '02']})}",
         Kind.NUMBER: "Give its levels as numbers",
         Kind.BOOLEAN: "Give True and False",
     }.get(column.kind, "Choose a column of texts, numbers or truth values")

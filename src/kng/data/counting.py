@@ -17,7 +17,7 @@ from kng.core.bounds import Bounds
 from kng.core.encoding import Encoding
 from kng.core.errors import KngError, SchemaError
 from kng.core.groups import Groups
-from kng.core.naming import argument
+from kng.core.naming import argument, renamed
 from kng.data.bins import Edges, Rule
 from kng.data.engine import Asked, Block, Column, Engine, Floats, Kind
 from kng.data.grouped import GroupedTable
@@ -167,10 +167,7 @@ def open_judged(
         condition = Filter.of(of, engine.columns(), engine.called)
     except KngError as error:
         # The grammar is that of where, and so are its messages.
-        message = str(error)
-        raise type(error)(
-            f"of{message.removeprefix('where')}" if message.startswith("where") else message
-        ) from None
+        raise type(error)(renamed(error.message, {"where": "of"})) from None
     return _opened(engine, Judged(condition), encoding, present, groups)
 
 

@@ -8,7 +8,7 @@ from typing import Any, overload
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError
 from kng.core.groups import Groups
-from kng.core.naming import argument
+from kng.core.naming import argument, keyword
 from kng.data.coding import Coded, Coding
 from kng.data.column_kinds import stated_recipe
 from kng.data.engine import Column, Engine, Kind, state_schema
@@ -96,7 +96,7 @@ def _open_groups(data: Any, encoding: Encoding, present: Present, groups: Groups
     names = encoding.bounds.columns
     if names is None:
         raise SchemaError(
-            f"With {argument('by')} the bounds must name their columns, as in "
+            f"With {keyword('by')} the bounds must name their columns, as in "
             f"{argument('bounds', {'wage': (0, 100)})}."
         )
     positions = positions_of(engine, names, len(encoding), numbers=0)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from kng.core.encoding import BATCH_RECORDS
 from kng.core.errors import IncompatibleParts, SchemaError
-from kng.core.naming import argument
+from kng.core.naming import argument, keyword
 from kng.core.privacy import Assumption
 from kng.data.engine import Asked, Block, Blocks, Column, Engine, Floats, Kind, LocalEngine
 from kng.data.recipe import nothing
@@ -91,9 +91,9 @@ class PeopleEngine(LocalEngine):
     def __init__(self, engine: Engine, person: Person, condition: Filter | None) -> None:
         if engine.rows_per_record is not None:
             raise SchemaError(
-                f"{argument('person')} limits the records of a table, and this is a query that "
-                "can drop or multiply rows. Give the table itself, and a condition by "
-                f"{argument('where')}."
+                f"{keyword('person')} limits the records of a table, and this is a query that can "
+                "drop or multiply rows. Give the table itself, and a condition by "
+                f"{keyword('where')}."
             )
         self.called, self.memory = engine.called, engine.memory
         self.assumptions: tuple[Assumption, ...] = engine.assumptions
@@ -125,7 +125,7 @@ class PeopleEngine(LocalEngine):
 
     def count(self) -> int:
         """Refuse: how many records are shown is private."""
-        raise IncompatibleParts(f"With {argument('person')} the number of records is private.")
+        raise IncompatibleParts(f"With {keyword('person')} the number of records is private.")
 
     def blocks(self, asked: Asked) -> Blocks:
         """Yield the records that are shown."""

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kng.core.errors import SchemaError, SpecError
-from kng.core.naming import argument
+from kng.core.naming import keyword
 from kng.core.privacy import Assumption
 from kng.data.arrow import block_of
 from kng.data.arrow_cells import prepare
@@ -87,7 +87,7 @@ class PostgresQuery:
         if len(found) > 1:
             raise SchemaError(
                 f"the database has tables {dotted(found[0])} and {dotted(found[1])}; give the one "
-                f"that you mean by {argument('table')}."
+                f"that you mean by {keyword('table')}."
             )
         return self.stored(found[0] if found else table.path)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kng.core.errors import SchemaError
-from kng.core.naming import argument
+from kng.core.naming import argument, keyword
 
 # One record, one row. The tables themselves have no children.
 _KEEPING = frozenset(
@@ -56,7 +56,7 @@ def plan_of(frame: Any) -> FramePlan:
         raise SchemaError(
             "the Spark frame filters or joins tables, and Spark skips parts of them by statistics "
             "that leave out NaN, so that one record could decide about others. Give the table "
-            f"itself, with {argument('where')} for some of its records."
+            f"itself, with {keyword('where')} for some of its records."
         )
     unknown = [name for name in names if name not in _KEEPING | _BOUNDED]
     if unknown:

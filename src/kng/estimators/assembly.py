@@ -250,8 +250,8 @@ class Assembled:
             return setting, open_source(data, setting.named)
         if not isinstance(self.loss, Linear) or asked.bounds is not None:
             raise SpecError(
-                f"y is the response of kng.losses.Linear, beside X with {argument('bounds_X')} "
-                f"and {argument('bounds_y')}. A table has bounds."
+                f"y is the response of kng.losses.Linear, beside X with {argument('bounds_X')} and "
+                f"{argument('bounds_y')}. A table has bounds."
             )
         from kng.data import open_regression
         from kng.estimators.array_shapes import covariates_in, names_in, response_in

@@ -116,7 +116,7 @@ def rehearse(questions: Sequence[Question], ledger: Ledger | None) -> list[Cost]
             faults[question.name] = error
     if faults:
         several = "1 question" if len(faults) == 1 else f"{len(faults)} questions"
-        lines = "".join(f"\n  {name}: {error}" for name, error in faults.items())
+        lines = "".join(f"\n  {name}: {error.message}" for name, error in faults.items())
         schema = all(isinstance(error, SchemaError) for error in faults.values())
         kind = SchemaError if schema else SpecError
         raise kind(f"{several} of {len(questions)} cannot be answered; nothing was charged.{lines}")
@@ -130,8 +130,8 @@ def together(costs: Sequence[Cost]) -> PrivacyEvent:
     if len(promises) > 1:
         raise SpecError(
             "the questions of a batch promise different things: all must have the same neighbours "
-            f"and the same {argument('records_per_person')} or {argument('max_records')}, or "
-            "their epsilons do not add up."
+            f"and the same {argument('records_per_person')} or {argument('max_records')}, or their "
+            "epsilons do not add up."
         )
     return replace(
         events[0],

@@ -34,8 +34,8 @@ def declared(classes: Any) -> NDArray[Any]:
     text = all(isinstance(label, str) for label in found)
     if not text and not all(isinstance(label, Real) and _finite(label) for label in found):
         raise SpecError(
-            f"{argument('classes')} must all be finite numbers or all be text, got {found!r}. "
-            "Code the labels in one of the two ways."
+            f"{argument('classes')} must all be finite numbers or all be text, got {found!r}. Code "
+            "the labels in one of the two ways."
         )
     if text and any("\ud800" <= sign <= "\udfff" for label in found for sign in label):
         raise SpecError("classes hold half of a character (a lone surrogate). Write it as text.")

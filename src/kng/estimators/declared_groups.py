@@ -23,8 +23,8 @@ def groups_of(by: Any) -> Groups:
     if not isinstance(by, Mapping):
         raise SpecError(
             f"{argument('by')} must name columns and their levels, as in "
-            f"{argument('by', {'sex': ['F', 'M']})}. Which groups there are is never read from "
-            f"the data; got {type(by).__name__}."
+            f"{argument('by', {'sex': ['F', 'M']})}. Which groups there are is never read from the "
+            f"data; got {type(by).__name__}."
         )
     if not by:
         raise SpecError(
@@ -58,8 +58,8 @@ def _levels(name: str, levels: Any) -> tuple[Level, ...]:
     text = all(isinstance(level, str) for level in found)
     if not text and not all(isinstance(level, Real) and _finite(level) for level in found):
         raise SpecError(
-            f"{argument('by')}: the levels of {name!r} must all be texts, or all be finite "
-            f"numbers or truth values; got {found!r}."
+            f"{argument('by')}: the levels of {name!r} must all be texts, or all be finite numbers "
+            f"or truth values; got {found!r}."
         )
     if text and any("\ud800" <= sign <= "\udfff" for level in found for sign in level):
         raise SpecError(

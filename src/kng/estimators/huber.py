@@ -253,8 +253,8 @@ class HuberRegressor(PrivateRegressor):
         resolved(ask.epsilon, None, design)
         if design.dim > _DRAWN and way.sampler not in _ANY:
             raise IncompatibleParts(
-                f"{argument('mechanism', way.name)} draws up to {_DRAWN} coefficients exactly, "
-                f"the intercept among them; these are {design.dim}. Use "
+                f"{argument('mechanism', way.name)} draws up to {_DRAWN} coefficients exactly, the "
+                f"intercept among them; these are {design.dim}. Use "
                 f"{argument('mechanism', 'objective')}, or name a sampler: 'push-forward', which "
                 "draws 'kng' in real arithmetic, or the Markov chain 'hit-and-run'."
             )
@@ -323,8 +323,8 @@ class HuberRegressor(PrivateRegressor):
         threshold = positive(self.threshold, "threshold")
         if not _SMALLEST <= threshold <= _LARGEST:
             raise SpecError(
-                f"{argument('threshold')} must lie between 1e-290 and 1e290, which coefficients "
-                f"in float64 need; got {float(threshold):g}. Use other units."
+                f"{argument('threshold')} must lie between 1e-290 and 1e290, which coefficients in "
+                f"float64 need; got {float(threshold):g}. Use other units."
             )
         response = None if self.bounds_y is None else response_bounds(self.bounds_y)
         weighs: Weighs = "value" if self._way.name == "exponential" else "gradient"
@@ -385,7 +385,7 @@ class HuberRegressor(PrivateRegressor):
             raise IncompatibleParts(
                 f"{argument('sampler', way.sampler)} does not serve objective perturbation, which "
                 f"is noise and a solve. It serves {argument('mechanism', 'kng')} and "
-                "'exponential'; name one of them, or leave sampler at 'auto'."
+                f"'exponential'; name one of them, or leave {argument('sampler')} at 'auto'."
             )
         centre, norm = centre_of(way.centre, design), norm_of(way.norm, LInf())
         problem = scaled_problem(design, norm, self._ball(coef_bound), unit)

@@ -126,8 +126,8 @@ def _in_a_ball(loss: Any, domain: Domain, kind: Kind, bounds: Any, asked: Asked)
     """Put a location over records in a ball."""
     if kind != "sum" or not isinstance(loss, Location):
         raise IncompatibleParts(
-            f"{argument('bounds', Code(described(bounds)))} is a ball of records, which KNorm of "
-            f"a Location serves; {described(loss)} needs "
+            f"{argument('bounds', Code(described(bounds)))} is a ball of records, which KNorm of a "
+            f"Location serves; {described(loss)} needs "
             f"{argument('bounds', (Code('low'), Code('high')))} here."
         )
     held = held_records(bounds, None, asked.granularity, asked.missing, loss)

@@ -194,8 +194,8 @@ def resolved(epsilon: Fraction, coef_bound: Fraction | None, design: Design) -> 
     if coef_bound is not None and not _RADIUS[0] <= coef_bound / design.half_y <= _RADIUS[1]:
         raise SpecError(
             f"{argument('coef_bound')} must lie between 1e-9 and {REACH} times "
-            f"{show(design.half_y)}, the unit of the response; got {float(coef_bound):g}. Half "
-            "the range of y is a value to start from."
+            f"{show(design.half_y)}, the unit of the response; got {float(coef_bound):g}. Half the "
+            "range of y is a value to start from."
         )
     units, reach = design.units, -design.lattice.origin[0]
     for row, offset in zip(units.matrix, units.offset, strict=True):

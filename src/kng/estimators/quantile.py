@@ -330,8 +330,8 @@ def _plans(
         elif parts.sampler == "together":
             raise IncompatibleParts(
                 f"Quantiles are drawn together by {argument('mechanism', 'kng')}, from all points "
-                "between two ends and without a base. Leave sampler at 'auto' to draw them one by "
-                "one."
+                f"between two ends and without a base. Leave {argument('sampler')} at 'auto' to "
+                "draw them one by one."
             )
     # Equal shares: the draws compose, so their epsilons add up to the whole.
     share = epsilon / len(taus)

@@ -154,9 +154,8 @@ def _corners(
                 for corner in vertices_of(facets, f"bounds={name}")
             )
     raise IncompatibleParts(
-        f"{argument('bounds', Code(name))} is no ball that records are pulled into. Use an "
-        "L1Ball, an L2Ball, a symmetric Polytope, or "
-        f"{argument('bounds', (Code('low'), Code('high')))}."
+        f"{argument('bounds', Code(name))} is no ball that records are pulled into. Use an L1Ball, "
+        f"an L2Ball, a symmetric Polytope, or {argument('bounds', (Code('low'), Code('high')))}."
     )
 
 

@@ -16,7 +16,7 @@ from kng.core.events import Counting, tell
 from kng.core.exact import listed, positive, show, whole
 from kng.core.groups import Groups
 from kng.core.kinds import members, require
-from kng.core.naming import Code, argument
+from kng.core.naming import Code, argument, in_python, keyword
 from kng.core.parts import Base, Domain, Norm, described
 from kng.core.payment import LEDGERS, Ledger
 from kng.core.privacy import AddRemove, PrivacyUnit, RemoveAndAdd, ReplaceOne, read_records
@@ -87,8 +87,8 @@ def present_of(where: Any, person: Any, max_records: Any, records_per_person: An
     if person is None or max_records is None:
         lacking = "max_records" if max_records is None else "person"
         raise SpecError(
-            f"{lacking} is missing; person and {argument('max_records')} belong together, as in "
-            f"{argument('person', 'id')}, {argument('max_records', 5)}."
+            f"{argument(lacking)} is missing; {argument('person')} and {argument('max_records')} "
+            f"belong together, as in {argument('person', 'id')}, {argument('max_records', 5)}."
         )
     if not isinstance(person, str):
         raise SpecError(
@@ -230,8 +230,8 @@ def named_norm(value: Any, names: Mapping[str, Norm]) -> Norm:
     if type(value).__module__ == "builtins" and not isinstance(value, type):
         listed_names = ", ".join(map(repr, names))
         raise SpecError(
-            f"{argument('norm')} must be one of {listed_names}, or a norm of kng.norms; got "
-            f"{value!r}."
+            f"{argument('norm')} must be one of "
+            f"{listed_names}{in_python(', or a norm of kng.norms')}; got {value!r}."
         )
     require(value, "norm", members(Norm))
     norm: Norm = value
@@ -308,7 +308,7 @@ def way_of(
     if way.domain is not None:
         raise SpecError(
             f"{argument('domain', Code(described(way.domain)))} has a base measure, and "
-            f"{argument('base')} states one as well. State it in the domain, as in Box(-5, 5, "
+            f"{keyword('base')} states one as well. State it in the domain, as in Box(-5, 5, "
             "base=...)."
         )
     return replace(way, base=base)
@@ -324,9 +324,8 @@ def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
     kind = type(mechanism).__name__
     if mechanism.loss is not None:
         raise IncompatibleParts(
-            f"{argument('mechanism', Code(str(kind)))}({described(mechanism.loss)}) brings a "
-            f"loss, and this estimator has its own. Give {kind}() without one, or call "
-            f"{kind}(...).release."
+            f"mechanism={kind}({described(mechanism.loss)}) brings a loss, and this estimator has "
+            f"its own. Give {kind}() without one, or call {kind}(...).release."
         )
     stated = {
         "norm": (said.norm, mechanism.norm, "auto"),
@@ -340,7 +339,7 @@ def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
         if len(both) > 1:
             raise SpecError(
                 f"{name} is stated twice, here and in "
-                f"{argument('mechanism', Code(str(kind)))}(...). State it once."
+                f"{argument('mechanism', Code(f'{kind}(...)'))}. State it once."
             )
         found[name] = both[0] if both else usual
     return Way(mechanism.name, share=mechanism.share, **found)

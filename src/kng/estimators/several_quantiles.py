@@ -86,13 +86,13 @@ def beside(domain: Domain, intercept: bool, side: Literal[1, -1], than: int) -> 
     if not intercept:
         raise IncompatibleParts(
             "Several planes without an intercept meet where the covariates are 0, so they cannot "
-            f"be kept from crossing. Use {argument('noncrossing', 'predictions')}, or "
-            f"{argument('fit_intercept', True)}."
+            f"be kept from crossing. Use {argument('noncrossing', 'predictions')}, or fit an "
+            f"intercept ({argument('fit_intercept', True)})."
         )
     if not isinstance(domain, Box):
         raise IncompatibleParts(
-            f"{argument('noncrossing', 'planes')} draws several quantiles from a Box, whose "
-            f"planes can be kept from crossing, not from {described(domain)}. Use a Box, or "
+            f"{argument('noncrossing', 'planes')} draws several quantiles from a Box, whose planes "
+            f"can be kept from crossing, not from {described(domain)}. Use a Box, or "
             f"{argument('noncrossing', 'predictions')}."
         )
     return Uncrossed(domain, side, than)

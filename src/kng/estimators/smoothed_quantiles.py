@@ -12,7 +12,7 @@ from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import positive, show
 from kng.core.lattice import AffineMap, Lattice
-from kng.core.naming import argument
+from kng.core.naming import argument, in_python
 from kng.core.parts import Norm, Point
 from kng.core.perturbed import AdaptivePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
@@ -254,8 +254,8 @@ def is_smoothed(way: Way, smoothing: Any, dim: int, coef_bound: Any) -> bool:
     if smoothing is not None and way.name in ("kng", "exponential"):
         raise IncompatibleParts(
             f"{argument('mechanism', way.name)} draws planes of the check loss itself, without "
-            f"smoothing. Leave one of them out, or use {argument('sampler', PUSHING)}, which "
-            "draws KNG of a smoothed one."
+            f"smoothing. Leave one of them out, or use {argument('sampler', PUSHING)}, which draws "
+            "KNG of a smoothed one."
         )
     if way.name != "auto":
         return way.name == "objective"
@@ -290,9 +290,9 @@ def refuse_bandwidth(width: Fraction, design: Design) -> None:
     """Refuse bandwidths that the steps of y cannot tell from none, or from its whole range."""
     if not _LEAST <= width / design.half_y <= _MOST:
         raise SpecError(
-            f"{argument('smoothing')} must lie between 1/65536 and 16 times "
-            f"{show(design.half_y)}, the unit of the response; got {show(width)}. "
-            f"{argument('smoothing', 'auto')} finds one."
+            f"{argument('smoothing')} must lie between 1/65536 and 16 times {show(design.half_y)}, "
+            f"the unit of the response; got {show(width)}. {argument('smoothing', 'auto')} finds "
+            "one."
         )
 
 
@@ -311,13 +311,13 @@ def refuse_unsmoothed(way: Way, coef_bound: Any, noncrossing: str) -> None:
         )
     if coef_bound is not None:
         raise IncompatibleParts(
-            f"{argument('coef_bound')} bounds every coefficient by itself, and smoothing "
-            "minimises over all of them or over a ball. Leave it out, or give "
-            "domain=kng.domains.L1Ball(...)."
+            f"{argument('coef_bound')} bounds every coefficient by itself, and smoothing minimises "
+            "over all of them or over a ball. Leave it "
+            f"out{in_python(', or give domain=kng.domains.L1Ball(...)')}."
         )
     if way.sampler not in _SOLVING:
         raise IncompatibleParts(
             f"{argument('sampler', way.sampler)} does not serve objective perturbation, which is "
-            f"noise and a solve. Leave sampler at 'auto', or use {argument('mechanism', 'kng')} "
-            "without smoothing."
+            f"noise and a solve. Leave {argument('sampler')} at 'auto', or use "
+            f"{argument('mechanism', 'kng')} without smoothing."
         )

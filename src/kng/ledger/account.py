@@ -100,7 +100,7 @@ class Account:
         if analyst not in self.shares:
             raise SpecError(
                 f"Account {self.name!r} has no analyst {analyst!r} yet. Give a share of the budget "
-                f"first, as in kng.Ledger(..., analyst={analyst!r}, cap=0.5)."
+                f"first, as in kng.Ledger(..., {argument('analyst', analyst)}, cap=0.5)."
             )
         return self.shares[analyst]
 

@@ -31,8 +31,8 @@ def restore(backend: Backend, spent: Any | Mapping[str, Any]) -> None:
                 raise SpecError(
                     f"{argument('spent')} must name its account, because {backend.called} has "
                     f"several: {', '.join(map(repr, names))}. Give "
-                    f"{argument('spent', {names[0]: 0.5})}; what is left of the others is spent "
-                    "as well."
+                    f"{argument('spent', {names[0]: 0.5})}; what is left of the others is spent as "
+                    "well."
                 )
             given = dict.fromkeys(names, given[""])
         for name in given or ():

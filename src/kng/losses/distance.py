@@ -230,8 +230,8 @@ def _step(ranges: Sequence[Fraction], granularity: Any) -> Fraction:
             return fine
         raise SpecError(
             "the columns' ranges are too different for distances in one unit: the widest is "
-            f"{show(max(ranges))}, the narrowest {show(min(ranges))}. Give scale, one unit of "
-            "distance per column, or scale='bounds'."
+            f"{show(max(ranges))}, the narrowest {show(min(ranges))}. Give {argument('scale')}, "
+            f"one unit of distance per column, or {argument('scale', 'bounds')}."
         )
     step = positive(granularity, "granularity")
     if max(ranges) / step >= 2 ** (_BITS + 1):

@@ -140,7 +140,7 @@ class Perturbation:
         if domain.bounded and not domain.base.even:
             raise IncompatibleParts(
                 f"Objective perturbation of {described(loss)} has no base measure, and "
-                f"{described(domain)} has one. Use base=Uniform(), or KNG."
+                f"{described(domain)} has one. Use a uniform base, or KNG."
             )
         region = domain.region()
         body = loss.body(region)

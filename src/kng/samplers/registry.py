@@ -89,6 +89,6 @@ def certified(plan: P, sampler: str = "auto") -> P:
         )
     others = " or ".join(repr(entry.name) for entry in fitting)
     raise IncompatibleParts(
-        f"{argument('sampler', sampler)} does not serve {argument('mechanism', plan.mechanism)} "
-        f"of {described(plan.problem.loss)} here; use {others}, or leave it at 'auto'."
+        f"{argument('sampler', sampler)} does not serve {argument('mechanism', plan.mechanism)} of "
+        f"{described(plan.problem.loss)} here; use {others}, or leave it at 'auto'."
     )

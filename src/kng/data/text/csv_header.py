@@ -40,6 +40,7 @@ def _is_number(name: str) -> bool:
     return any(np.isfinite(notation.read(name.encode())) for notation in _NOTATIONS)
 
 
+_RETURNS = argument("ending", "\r")
 _NOTATIONS = tuple(
     Notation(decimal, thousands, ("$", "€", "£", "%"))
     for decimal, thousands in ((".", ","), (",", "."), (",", " "), (".", "'"))
@@ -54,7 +55,7 @@ def header_names(line: bytes, name: str, form: CsvFormat) -> tuple[str, ...]:
         how = SEPARATORS.get(form.separator, f"{form.separator!r}")
         advice = separator_advice(line, (), names, form.separator)
         if form.ending != "\r" and b"\r" in line.removesuffix(b"\r"):
-            advice = " If its lines end in carriage returns, say ending='\\r'."
+            advice = f" If its lines end in carriage returns, say {_RETURNS}."
         raise SchemaError(
             f"the first line of {name} {is_not}. Put the column names there, "
             f"separated by {how}.{advice}"

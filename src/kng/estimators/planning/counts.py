@@ -84,7 +84,7 @@ def _share(share: Any, name: str = "share") -> float:
 
 
 def _guess(share: Any) -> str:
-    return "" if share is not None else " (a guess; give share= for a better one)"
+    return "" if share is not None else " (a guess; state the share for a better one)"
 
 
 def count_plan(*, n: Any, share: Any, **options: Any) -> ReleasePlan:
@@ -161,7 +161,7 @@ def histogram_plan(*, n: Any, bins: Any, shares: Any, **options: Any) -> Release
 
         return run
 
-    even = " (give shares= for a better guess)" if shares is None else ""
+    even = " (state the shares for a better guess)" if shares is None else ""
     shape = f"in {len(names)} bins, of shares " + _shares_said(parts) + even
     return _planned("histogram", n, shape, errors, trial, missing=DROP, **options)
 

@@ -13,7 +13,7 @@ import numpy as np
 from kng.core.bits import Simulator, simulator
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, whole
-from kng.core.naming import argument
+from kng.core.naming import argument, keyword
 from kng.estimators.declared_classes import declared
 from kng.estimators.huber import HuberRegressor
 from kng.estimators.linear import LinearRegression
@@ -98,7 +98,7 @@ def _columns(model: PrivateModel, features: Any) -> Columns:
     if width is None and model.bounds_X is not None:
         raise SpecError(
             f"{argument('bounds_X')} is one pair for all covariates and does not say how many "
-            f"there are. Give {argument('features')}, as in plan(n=3000, features=3)."
+            f"there are. Give {keyword('features')}, as in plan(n=3000, features=3)."
         )
     return Columns(width or 1)
 
@@ -140,7 +140,7 @@ def _said(columns: Columns, shape: ModelShape, residual: Any) -> str:
         for name, column in zip(columns.covariates, shape.covariates, strict=True)
     ]
     if shape.residual is not None:
-        doubt = "" if residual is not None else " (a guess; give residual= for a better one)"
+        doubt = "" if residual is not None else " (a guess; state the residual for a better one)"
         words.append(f"residuals normal with standard deviation {shape.residual:g}{doubt}")
     return "; ".join(words)
 

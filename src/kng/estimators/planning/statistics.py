@@ -55,7 +55,7 @@ def said(bounds: Bounds, columns: Sequence[Column], guessed: bool) -> str:
         f"{name + ' ' if name else ''}{column.described()}"
         for name, column in zip(names, columns, strict=True)
     ]
-    doubt = "" if guessed else " (a sixth of the range; give spread= for a better guess)"
+    doubt = "" if guessed else " (a sixth of the range; state the spread for a better guess)"
     return "; ".join(words) + doubt
 
 
