@@ -34,7 +34,8 @@ from kng.estimators.public_facts import (
     response_bounds,
     response_range,
 )
-from kng.estimators.request import Request, Way, details
+from kng.estimators.request import Request, Way
+from kng.estimators.request_facts import details
 from kng.estimators.responses import PrivateRegressor
 from kng.estimators.scale_stages import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.linear import Linear
@@ -328,12 +329,9 @@ class HuberRegressor(PrivateRegressor):
             )
         response = None if self.bounds_y is None else response_bounds(self.bounds_y)
         weighs: Weighs = "value" if self._way.name == "exponential" else "gradient"
+        covariates = self._covariates(columns)
         return linear_design(
-            Huber(threshold),
-            bool(self.fit_intercept),
-            self._covariates(columns),
-            response,
-            weighs,
+            Huber(threshold), bool(self.fit_intercept), covariates, response, weighs
         )
 
     def _scaled_design(self, columns: Columns) -> Design:

@@ -57,7 +57,8 @@ from kng.estimators.public_facts import (
     response_bounds,
     table_columns,
 )
-from kng.estimators.request import Request, Way, details, present_of, request_of, stated, way_of
+from kng.estimators.request import Request, Way, present_of, request_of, way_of
+from kng.estimators.request_facts import details, stated
 from kng.estimators.unfitted import Unfitted
 
 if TYPE_CHECKING:
@@ -251,7 +252,7 @@ class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
     def _in_memory(self, X: Any, y: Any) -> tuple[Columns, Openings]:
         """Look at the shapes of X and y and at the names of columns, and leave the cells alone."""
         remember(self)
-        X = covariates_in(X, self._declared_width())
+        X = covariates_in(X, declared_width(self.bounds_X))
         checked(self, X)
         if self.n_features_in_ == 0:
             raise no_covariate(X, public=self.neighbours == ReplaceOne.name)
@@ -366,10 +367,6 @@ class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
     def _covariates(self, columns: Columns) -> Bounds:
         """Read bounds_X: one pair for all columns, one array per end, or named columns."""
         return covariate_bounds(self.bounds_X, columns)
-
-    def _declared_width(self) -> int | None:
-        """Return the number of covariates that bounds_X states, if it does."""
-        return declared_width(self.bounds_X)
 
     def _predictions(self, X: Any) -> NDArray[np.float64]:
         """Return  coef_ x + intercept_  of every record, NaN where a cell is missing."""

@@ -10,10 +10,9 @@ from functools import lru_cache, wraps
 from typing import Any, Literal, TypeVar
 
 from kng.core.bits import Bits, bits_of
-from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SchemaError, SpecError, SpecTypeError
 from kng.core.events import Counting, tell
-from kng.core.exact import listed, positive, show, whole
+from kng.core.exact import positive, whole
 from kng.core.groups import Groups
 from kng.core.kinds import members, require
 from kng.core.naming import Code, argument, in_python, keyword
@@ -348,62 +347,3 @@ def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
 def _same(value: Any, usual: str | None) -> bool:
     """Whether an option is as it is if nobody states it; arrays have no single answer to ==."""
     return value is usual or (isinstance(value, str) and value == usual)
-
-
-def stated(present: Present, groups: Groups | None = None) -> dict[str, str]:
-    """Return what a receipt says of which records count, and of their groups."""
-    facts = {} if groups is None else {"by": groups.described}
-    if present.where is not None:
-        facts["where"] = f"{present.where} (other records are absent)"
-    if present.person is not None:
-        facts["person"] = (
-            f"column {present.person}; at most {present.max_records} records of each are used"
-        )
-    return facts
-
-
-def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
-    """Return the public facts about the records that a receipt shows."""
-    return dict(_details(records, unit))
-
-
-def _missing(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
-    """Return what a receipt says of missing cells; nothing where there can be none."""
-    if unit.presence == "always" and records.complete:
-        return {}
-    lattice = records.lattice
-    each = [
-        "dropped" if k is None else show(low + k * step)
-        for k, low, step in zip(records.missing, lattice.origin, lattice.step, strict=True)
-    ]
-    if set(each) == {"dropped"}:
-        said = "empty or not a number: the record is left out; how many are stays private"
-        return {"missing cells": said}
-    return {"missing counts as": listed(each)}
-
-
-@lru_cache(maxsize=64)
-def _details(records: Encoding, unit: PrivacyUnit) -> tuple[tuple[str, str], ...]:
-    facts = {
-        "granularity": listed(show(step) for step in records.step),
-        **_missing(records, unit),
-        **records_stated(unit),
-    }
-    return tuple(facts.items())
-
-
-def records_stated(unit: PrivacyUnit) -> dict[str, str]:
-    """Return what a receipt says of the number of records."""
-    facts = {}
-    if isinstance(unit.neighbours, ReplaceOne):
-        facts["records"] = f"{unit.neighbours.n} (public)"
-    elif isinstance(unit.neighbours, RemoveAndAdd) and unit.neighbours.stated is not None:
-        facts["records"] = (
-            f"{unit.neighbours.stated} (public); how many are in each group is private"
-        )
-    else:
-        stated = unit.neighbours.stated
-        facts["records"] = "private" if stated is None else f"private, at most {stated}"
-    if unit.rows_per_record is not None:
-        facts["rows per record"] = f"at most {unit.rows_per_record} (stated)"
-    return facts
