@@ -28,7 +28,6 @@ from kng.cli.run import run
 from kng.cli.sample import sample
 from kng.cli.statistics import geomedian, mean, median, quantile
 from kng.cli.verbosity import VERBOSITY
-from kng.cli.wording import at_the_shell
 from kng.core.events import watched_by
 from kng.core.version import __version__
 
@@ -103,13 +102,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(charge.tell())
         return INTERRUPTED
     except Exception as error:
-        return _explain(error)
+        return _explain(error, _asked(sys.argv[1:] if arguments is None else arguments))
     return code if isinstance(code, int) else OK
 
 
-def _explain(error: Exception) -> int:
+def _asked(words: Sequence[str]) -> click.Command:
+    """Return the command that the words ask for."""
+    command: click.Command = commands
+    for word in words:
+        if isinstance(command, click.Group):
+            command = command.commands.get(word, command)
+    return command
+
+
+def _explain(error: Exception, command: click.Command) -> int:
     """Tell a failure in one message and return its exit code."""
     # Imported here because it loads NumPy, which a run that goes well may not need.
+    from kng.cli.wording import at_the_shell
     from kng.core.errors import (
         BudgetError,
         KngError,
@@ -129,7 +138,7 @@ def _explain(error: Exception) -> int:
         (KngError, ARGUMENT),
     ):
         if isinstance(error, kind):
-            _say(at_the_shell(str(error)))
+            _say(at_the_shell(error.message, command))
             return code
     _say(
         "Sorry, kng stopped for a reason that it did not foresee. No detail is shown, because it "

@@ -25,7 +25,7 @@ from kng.estimators.array_shapes import covariates_in, response_in
 from kng.estimators.class_plans import REACH, ClassPlans, effects_box
 from kng.estimators.declared_classes import declared, labels_of
 from kng.estimators.predicted_noise import predicted_noise
-from kng.estimators.public_facts import RESPONSE, Columns, Look, Openings, resolved
+from kng.estimators.public_facts import RESPONSE, Columns, Look, Openings, declared_width, resolved
 from kng.estimators.regression import PrivateModel
 from kng.estimators.request import Request
 from kng.estimators.request_facts import details
