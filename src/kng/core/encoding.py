@@ -97,8 +97,8 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
             )
         if width // size > MOST_STEPS:
             raise SpecError(
-                f"granularity {show(size)} cuts the range {show(width)} into more than 2**44 "
-                "steps; give a larger granularity."
+                f"{argument('granularity')} {show(size)} cuts the range {show(width)} into more "
+                "than 2**44 steps; give a larger granularity."
             )
     instead = each_column(DROP if missing is None else missing, "missing", bounds)
     default = [_instead(item) for item in instead]

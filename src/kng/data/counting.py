@@ -206,8 +206,8 @@ def _table(data: Any, option: str) -> Engine:
     engine = open_table(data)
     if engine is None:
         raise SchemaError(
-            f"{option} names columns, but the data have no column names. Give a data frame, a file "
-            "or a table."
+            f"{argument(option)} names columns, but the data have no column names. Give a data "
+            "frame, a file or a table."
         )
     return engine
 
@@ -222,6 +222,6 @@ def _refuse_names(encoding: Encoding, present: Present, groups: Groups | None) -
     if present != ALL or groups is not None:
         option = "where" if groups is None else "by"
         raise SchemaError(
-            f"{option} names columns, but the data have no column names. Give a data frame, a file "
-            "or a table."
+            f"{argument(option)} names columns, but the data have no column names. Give a data "
+            "frame, a file or a table."
         )

@@ -156,7 +156,9 @@ def open_table(table: Table) -> DuckEngine:
     kind = "queries" if database is None else "DuckDB databases"
     table.refuse(kind, takes=("table", "query", "rows_per_record"))
     if table.table is not None and table.query is not None:
-        raise SpecError("table and query are both given; give one of them.")
+        raise SpecError(
+            f"{argument('table')} and {argument('query')} are both given; give one of them."
+        )
     if table.table is None and table.query is None:
         raise SpecError(
             f"{'the database' if database is None else database.name} holds tables; say which one "

@@ -58,13 +58,13 @@ def open_source(
     if engine is None:
         if names is not None:
             raise SchemaError(
-                f"bounds name columns ({', '.join(names)}), but the data have no column names. "
-                "Give a data frame, or bounds as a pair."
+                f"{argument('bounds')} name columns ({', '.join(names)}), but the data have no "
+                "column names. Give a data frame, or bounds as a pair."
             )
         if present != ALL:
             raise SchemaError(
-                f"{'where' if present.where else 'person'} names a column, but the data have no "
-                "column names. Give a data frame, a file or a table."
+                f"{argument('where' if present.where else 'person')} names a column, but the data "
+                "have no column names. Give a data frame, a file or a table."
             )
         engine = MemoryEngine(layout(data, width))
         recipe = _number_recipe(engine, tuple(range(width)), encoding.bounds.dates)

@@ -92,7 +92,9 @@ def _edges(given: list[Any]) -> Edges:
                 "edge once, from the least to the largest."
             )
     if numbers[0] == -inf and numbers[-1] == inf and len(numbers) == 2:
-        raise SpecError("edges -inf and inf make one bin of all records. Add edges between.")
+        raise SpecError(
+            f"{argument('edges')} -inf and inf make one bin of all records. Add edges between."
+        )
     return Edges(tuple(numbers))
 
 
@@ -112,7 +114,8 @@ def _intervals(given: list[Any]) -> tuple[str, ...]:
 def _levels(given: list[Any], other: Any) -> tuple[Levels, tuple[str, ...]]:
     if not given:
         raise SpecError(
-            f"levels are empty. State the values to count, as in {_EXAMPLES['levels']}."
+            f"{argument('levels')} are empty. State the values to count, as in "
+            f"{_EXAMPLES['levels']}."
         )
     text = all(isinstance(level, str) for level in given)
     if not text and not all(_number(level) for level in given):
@@ -121,14 +124,18 @@ def _levels(given: list[Any], other: Any) -> tuple[Levels, tuple[str, ...]]:
             "Code them in one of the two ways."
         )
     if text and any("\ud800" <= sign <= "\udfff" for level in given for sign in level):
-        raise SpecError("levels hold half of a character (a lone surrogate). Write it as text.")
+        raise SpecError(
+            f"{argument('levels')} hold half of a character (a lone surrogate). Write it as text."
+        )
     if text and not all(level.strip() for level in given):
-        raise SpecError("levels hold an empty text, which is missing in the data. Leave it out.")
+        raise SpecError(
+            f"{argument('levels')} hold an empty text, which is missing in the data. Leave it out."
+        )
     keys: list[Any] = [level.strip() if text else float(level) for level in given]
     seen: set[Any] = set()
     for level, key in zip(given, keys, strict=True):
         if key in seen:
-            raise SpecError(f"levels name {level!r} twice. Name each level once.")
+            raise SpecError(f"{argument('levels')} name {level!r} twice. Name each level once.")
         seen.add(key)
     names = [key if text else str(level) for level, key in zip(given, keys, strict=True)]
     if other is None:

@@ -38,11 +38,13 @@ def declared(classes: Any) -> NDArray[Any]:
             "the labels in one of the two ways."
         )
     if text and any("\ud800" <= sign <= "\udfff" for label in found for sign in label):
-        raise SpecError("classes hold half of a character (a lone surrogate). Write it as text.")
+        raise SpecError(
+            f"{argument('classes')} hold half of a character (a lone surrogate). Write it as text."
+        )
     keys = [label.strip() if text else float(label) for label in found]
     twice = [label for label, key in zip(found, keys, strict=True) if keys.count(key) > 1]
     if twice:
-        raise SpecError(f"classes name {twice[0]!r} twice. Name each label once.")
+        raise SpecError(f"{argument('classes')} name {twice[0]!r} twice. Name each label once.")
     if len(found) < 2:
         raise SpecError(
             f"{argument('classes')} must be two or more, got {len(found)}: there is nothing to "

@@ -102,7 +102,7 @@ def table_columns(engine: Engine, target: Any, features: Any, bounds_x: Any) -> 
         raise SpecError(f"{target!r} is the target and cannot be a feature too; leave it out.")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise SpecError(f"features name {twice[0]!r} twice; name it once.")
+        raise SpecError(f"{argument('features')} name {twice[0]!r} twice; name it once.")
     return names
 
 
@@ -177,8 +177,8 @@ def centre_of(value: Any, design: Design) -> tuple[Fraction, ...] | None:
     centre = design.units.inverse([exact(number, "centre") for number in value])
     if max(map(abs, centre)) > REACH:
         raise SpecError(
-            f"centre lies outside what can be released: {REACH} units of the response for a "
-            f"covariate at its bound. Give a guess that {argument('bounds_X')} and "
+            f"{argument('centre')} lies outside what can be released: {REACH} units of the "
+            f"response for a covariate at its bound. Give a guess that {argument('bounds_X')} and "
             f"{argument('bounds_y')} allow."
         )
     return centre

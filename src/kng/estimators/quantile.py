@@ -368,7 +368,7 @@ def _taus(q: Any) -> list[Fraction]:
         for item in listed
     ]
     if len(set(taus)) < len(taus):
-        raise SpecError("q repeats a quantile; name each one once.")
+        raise SpecError(f"{argument('q')} repeats a quantile; name each one once.")
     return taus
 
 

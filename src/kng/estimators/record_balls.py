@@ -170,8 +170,8 @@ def _encoding(ball: RecordBall, box: Bounds, granularity: Any, missing: Any) -> 
     for size, reach in zip(steps, box.high, strict=True):
         if size > reach:
             raise SpecError(
-                f"granularity {show(size)} is larger than {ball.described} reaches, {show(reach)}; "
-                "give a smaller one."
+                f"{argument('granularity')} {show(size)} is larger than {ball.described} reaches, "
+                f"{show(reach)}; give a smaller one."
             )
     ends = tuple(WIDER * ceil(v / h) * h for v, h in zip(box.high, steps, strict=True))
     wide = Bounds(tuple(-v for v in ends), ends)

@@ -337,7 +337,7 @@ def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
         both = [value for value in (here, there) if not _same(value, usual)]
         if len(both) > 1:
             raise SpecError(
-                f"{name} is stated twice, here and in "
+                f"{argument(name)} is stated twice, here and in "
                 f"{argument('mechanism', Code(f'{kind}(...)'))}. State it once."
             )
         found[name] = both[0] if both else usual

@@ -118,8 +118,8 @@ def _taus(stated: Any) -> tuple[Fraction, ...]:
             )
         if tau.denominator > _DIGITS:
             raise SpecError(
-                "quantile has more than thirty digits, which the search for a draw does not "
-                "follow. Give it shorter, such as 0.333333."
+                f"{argument('quantile')} has more than thirty digits, which the search for a draw "
+                "does not follow. Give it shorter, such as 0.333333."
             )
     if any(a >= b for a, b in pairwise(taus)):
         raise SpecError(

@@ -92,7 +92,7 @@ def read_name(value: Any, name: str = "account") -> str:
     text = read_text(value, name)
     if not text.strip() or not text.isprintable() or len(text) > 200:
         raise SpecError(
-            f"{name} must be a name of 1 to 200 printable characters, got {text[:40]!r}."
+            f"{argument(name)} must be a name of 1 to 200 printable characters, got {text[:40]!r}."
         )
     return text
 
@@ -100,5 +100,5 @@ def read_name(value: Any, name: str = "account") -> str:
 def read_text(value: Any, name: str) -> str:
     """Read a string as a string."""
     if not isinstance(value, str):
-        raise SpecTypeError(f"{name} must be a string, got {type(value).__name__}.")
+        raise SpecTypeError(f"{argument(name)} must be a string, got {type(value).__name__}.")
     return str(value)

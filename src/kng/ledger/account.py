@@ -111,8 +111,8 @@ class Account:
             raise SpecError(f"Analyst {analyst!r} has a share of account {self.name!r} already.")
         if cap > self.cap:
             raise SpecError(
-                f"cap of analyst {analyst!r} must be at most that of account {self.name!r}, "
-                f"{tell(self.cap)}; got {tell(cap)}."
+                f"{argument('cap')} of analyst {analyst!r} must be at most that of account "
+                f"{self.name!r}, {tell(self.cap)}; got {tell(cap)}."
             )
         return replace(self, shares={**self.shares, analyst: Share(cap)})
 

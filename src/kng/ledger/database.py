@@ -273,7 +273,7 @@ def _require_entry(db: sqlite3.Connection, path: Path, known: Head) -> None:
         file = HeadFile(path).path
         raise LedgerError(
             f"{path} does not contain entry {known.sequence} that {file} names: it is an older "
-            "copy, or was edited. Put back the newest copy. If that is lost, use "
+            "copy, or was edited. Put back the newest copy. If that is lost, run "
             f"{call('Ledger.restore', str(path))}, which books what may have been spent since."
         )
 
@@ -311,7 +311,7 @@ def _headless(path: Path) -> LedgerError:
     return LedgerError(
         f"{HeadFile(path).path} is missing, so nobody can tell whether {path} is the newest copy, "
         "or the same file under a second name. Use the ledger under the name and in the directory "
-        "where that file is, or put it back. If it is lost and this is the newest copy, use "
+        "where that file is, or put it back. If it is lost and this is the newest copy, run "
         f"{call('Ledger.adopt', str(path))}."
     )
 
@@ -321,7 +321,7 @@ def _written_elsewhere(path: Path, known: Head, end: Head) -> LedgerError:
         f"{path} goes on to entry {end.sequence}, but {HeadFile(path).path} ends at entry "
         f"{known.sequence}: it was written under another name or in a container that mounts the "
         "file alone, or an older .head file was put back. Use one name, and mount directories. If "
-        f"no other name is in use any more, use {call('Ledger.adopt', str(path))}."
+        f"no other name is in use any more, run {call('Ledger.adopt', str(path))}."
     )
 
 

@@ -65,7 +65,7 @@ class HeadFile:
         if head is None:
             raise LedgerError(
                 f"{self.path} is not the head of a ledger. Put the file back that kng wrote; if it "
-                f"is lost, remove this one and use {call('Ledger.adopt')}."
+                f"is lost, remove this one and run {call('Ledger.adopt')}."
             )
         return head
 

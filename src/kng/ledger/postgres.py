@@ -234,7 +234,7 @@ class PostgresServer:
             raise LedgerError(
                 f"The ledger in {self.called} is a copy: it was made on another server, database "
                 "or timeline, and charges made since the copy are missing. Use the original. If "
-                f"it is lost, use {call('Ledger.restore')}, which books what may have been spent "
+                f"it is lost, run {call('Ledger.restore')}, which books what may have been spent "
                 f"since, or {call('Ledger.adopt')} if nothing was."
             )
 

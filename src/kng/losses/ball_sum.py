@@ -56,17 +56,17 @@ class BallSum:
         object.__setattr__(self, "gauge", gauge)
         if gauge.least < 1:
             raise SpecError(
-                f"granularity {', '.join(map(show, self.records.step))} is too coarse for "
-                f"{self.ball.described}; give a smaller one."
+                f"{argument('granularity')} {', '.join(map(show, self.records.step))} is too "
+                f"coarse for {self.ball.described}; give a smaller one."
             )
         # What lies farther out than a quarter of the encoding is divided before it is asked about;
         # a wall adds up numbers of both signs, whose rounded sum may be small anywhere.
         part = 2 if isinstance(gauge, WalledGauge) else 8
         if gauge.largest([k // part + 1 for k in self.records.last]) >= MOST:
             raise SpecError(
-                f"granularity {', '.join(map(show, self.records.step))} is too fine, or has no "
-                f"simple ratio with the numbers of {self.ball.described}, for sums in whole "
-                "numbers. Give a larger granularity or rounder numbers."
+                f"{argument('granularity')} {', '.join(map(show, self.records.step))} is too "
+                f"fine, or has no simple ratio with the numbers of {self.ball.described}, for "
+                "sums in whole numbers. Give a larger granularity or rounder numbers."
             )
 
     @property

@@ -236,7 +236,8 @@ def _step(ranges: Sequence[Fraction], granularity: Any) -> Fraction:
     step = positive(granularity, "granularity")
     if max(ranges) / step >= 2 ** (_BITS + 1):
         raise SpecError(
-            f"granularity {show(step)} cuts a column into 2**25 steps or more; give a larger one."
+            f"{argument('granularity')} {show(step)} cuts a column into 2**25 steps or more; give "
+            "a larger one."
         )
     if step > min(ranges):
         raise SpecError(

@@ -61,7 +61,9 @@ class ObjectivePerturbation:
             )
         facts, d = Perturbation.of(problem), problem.loss.dim
         if self.centre is not None and len(self.centre) != d:
-            raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")
+            raise SpecError(
+                f"{argument('centre')} has {len(self.centre)} numbers for {d} coefficients."
+            )
         share = self.share or min(SHARES, key=self._prediction(facts, epsilon))
         lattice, length = problem.answers, problem.domain.region().length
         return PerturbedPlan(

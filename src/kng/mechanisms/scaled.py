@@ -148,7 +148,9 @@ class ScaledPerturbation:
                 f"{argument('share')} must lie strictly between 0 and 1, got {self.share}."
             )
         if self.centre is not None and len(self.centre) != d:
-            raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")
+            raise SpecError(
+                f"{argument('centre')} has {len(self.centre)} numbers for {d} coefficients."
+            )
         Perturbation.of(problem)  # refuses what cannot be perturbed
         lattice = fine_lattice(problem)
 

@@ -92,7 +92,9 @@ def _stated_levels(formula: Formula, name: str) -> Category | None:
         if isinstance(factor, Levels) and factor.name == name and factor.levels is not None
     }
     if len(found) > 1:
-        raise SpecError(f"formula states the levels of {name!r} in two ways. State them once.")
+        raise SpecError(
+            f"{argument('formula')} states the levels of {name!r} in two ways. State them once."
+        )
     if not found:
         return None
     (stated,) = found
@@ -123,7 +125,8 @@ def _refuse_mixed(
                 )
     elif isinstance(factor, Name) and _stated_levels(formula, factor.name) is not None:
         raise SpecError(
-            f"formula has {factor.name!r} as a number and as a category. Use one of them."
+            f"{argument('formula')} has {factor.name!r} as a number and as a category. Use one of "
+            "them."
         )
 
 

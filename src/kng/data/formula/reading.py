@@ -351,7 +351,7 @@ class _Reader:
     def _deeper(self) -> None:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise SpecError("formula is nested too deeply. Give a simpler one.")
+            raise SpecError(f"{argument('formula')} is nested too deeply. Give a simpler one.")
 
     def _link(self) -> None:
         self._links += 1

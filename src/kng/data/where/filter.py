@@ -168,7 +168,7 @@ def _uses(node: Node) -> Iterator[tuple[str, str | None]]:
             operation, left, Text() as right
         ):
             if operation not in ("=", "!="):
-                raise SpecError("where compares texts by =, != and in only.")
+                raise SpecError(f"{argument('where')} compares texts by =, != and in only.")
             yield from _as_texts((left, right))
         case Listed(value, among) if any(isinstance(item, Text) for item in among):
             yield from _as_texts((value, *among))
@@ -177,7 +177,7 @@ def _uses(node: Node) -> Iterator[tuple[str, str | None]]:
         case Not(condition):
             yield from _uses(condition)
         case Text():
-            raise SpecError("where calculates with numbers, not with texts.")
+            raise SpecError(f"{argument('where')} calculates with numbers, not with texts.")
         case Calculated(_, left, right) | Compared(_, left, right):
             yield from (*_uses(left), *_uses(right))
         case Both(left, right) | Either(left, right):
@@ -190,7 +190,9 @@ def _as_texts(nodes: Sequence[Node]) -> Iterator[tuple[str, str | None]]:
         if isinstance(node, Name):
             yield node.name, "text"
         elif not isinstance(node, Text):
-            raise SpecError("where compares a text with a column, not with a number.")
+            raise SpecError(
+                f"{argument('where')} compares a text with a column, not with a number."
+            )
 
 
 class _Look:

@@ -85,7 +85,7 @@ class _Reader:
     def _either(self) -> Node:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise SpecError("where is nested too deeply. Give a simpler condition.")
+            raise SpecError(f"{argument('where')} is nested too deeply. Give a simpler condition.")
         found = self._chain(self._both, "or", Either)
         self._depth -= 1
         return found

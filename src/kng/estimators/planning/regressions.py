@@ -111,7 +111,9 @@ def _coefficients(
     if coef is not None:
         slopes = [float(exact(v, "coef")) for v in np.atleast_1d(coef).tolist()]
     if len(slopes) != columns.width:
-        raise SpecError(f"coef has {len(slopes)} numbers for {columns.width} covariates.")
+        raise SpecError(
+            f"{argument('coef')} has {len(slopes)} numbers for {columns.width} covariates."
+        )
     if not model.fit_intercept:
         return tuple(slopes)
     middle = 0.0
