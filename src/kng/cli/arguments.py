@@ -240,7 +240,7 @@ def _covariates(text: str | None, bounds: Mapping[str, Ends], target: str) -> tu
         covariates = tuple(listed(text))
     if not any(covariates):
         raise SpecError(
-            "covariates are missing; name them and their bounds, as in --covariates age "
+            "--covariates are missing; name them and their bounds, as in --covariates age "
             "--bounds age=0:120."
         )
     if target in covariates:

@@ -184,7 +184,7 @@ def _marked(reference: Reference) -> str:
 def _coded(value: Value) -> Any:
     """Return a value as JSON without braces, which ``str.format`` would read."""
     if isinstance(value, dict):
-        return ["dict", *([key, _coded(each)] for key, each in value.items())]
+        return ["dict", *([_coded(key), _coded(each)] for key, each in value.items())]
     if isinstance(value, tuple | list):
         return [type(value).__name__, *map(_coded, value)]
     if isinstance(value, Code):
@@ -200,7 +200,7 @@ def _decoded(value: Any) -> Value:
         return decoded
     kind, *rest = value
     if kind == "dict":
-        return {key: _decoded(each) for key, each in rest}
+        return {_decoded(key): _decoded(each) for key, each in rest}
     if kind == "code":
         return Code(rest[0])
     return tuple(map(_decoded, rest)) if kind == "tuple" else [_decoded(each) for each in rest]
