@@ -196,7 +196,7 @@ def _model(statistic: str, options: Mapping[str, Any]) -> ReleasePlan:
     if response is not None and response not in bounds:
         raise SpecError(f"{response!r} has no bounds; state them, as in --bounds {response}=0:100.")
     if not bounds.keys() - {response}:
-        raise SpecError("--covariates are missing; state their bounds, as in --bounds age=0:120.")
+        raise SpecError("covariates are missing; state their bounds, as in --bounds age=0:120.")
     ends = bounds.pop(response, None)
     told = {"bounds_X": bounds, "fit_intercept": not given.pop("no_intercept", False)}
     told |= {"classes": (0, 1)} if statistic == "logistic" else {"bounds_y": ends}

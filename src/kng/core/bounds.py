@@ -59,8 +59,8 @@ def bounds_of(value: Any, name: str = "bounds") -> Bounds:
         pairs = [_pair(pair, f"{name}[{column!r}]") for column, pair in value.items()]
         days = [_days(pair) for pair in pairs]
         known = [pair if found is None else found for pair, found in zip(pairs, days, strict=True)]
-        lows = tuple(exact(pair[0], f"{argument(name)} low") for pair in known)
-        highs = tuple(exact(pair[1], f"{argument(name)} high") for pair in known)
+        lows = tuple(exact(pair[0], f"{name} low") for pair in known)
+        highs = tuple(exact(pair[1], f"{name} high") for pair in known)
         _check(lows, highs, name)
         dates = tuple(at for at, found in enumerate(days) if found is not None)
         return Bounds(lows, highs, _named(value, name), dates)
@@ -68,7 +68,7 @@ def bounds_of(value: Any, name: str = "bounds") -> Bounds:
     if (found := _days((low, high))) is not None:
         _check((found[0],), (found[1],), name)
         return Bounds((found[0],), (found[1],), None, (0,))
-    lows, highs = _ends(low, f"{argument(name)} low"), _ends(high, f"{argument(name)} high")
+    lows, highs = _ends(low, f"{name} low"), _ends(high, f"{name} high")
     _check(lows, highs, name)
     return Bounds(lows, highs)
 

@@ -76,13 +76,15 @@ def argument(name: str, *value: Value) -> str:
     Parameters
     ----------
     name : str
-        Its name in Python. What is no identifier stays as it is: a part, say, or a mark.
+        Its name in Python, first of all words if there are several, as in ``"bounds low"``. What is
+        none stays as it is: a mark, say.
     value
         Its value, if that is named too. Never one that depends on records.
     """
-    if not name.isidentifier():
+    own, space, rest = name.partition(" ")
+    if not own.isidentifier():
         return name
-    return _mark("argument", name, *map(_coded, value))
+    return _mark("argument", own, *map(_coded, value)) + space + rest
 
 
 def keyword(name: str) -> str:

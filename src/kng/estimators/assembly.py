@@ -24,8 +24,7 @@ from kng.estimators.planned import planned
 from kng.estimators.posed import Asked, Posed, posed
 from kng.estimators.public_facts import Columns, Kind, declared_width, resolved
 from kng.estimators.public_plan import Planned
-from kng.estimators.request import Request, domain_part, request_of, table_states
-from kng.estimators.request_facts import details
+from kng.estimators.request import Request, details, domain_part, request_of, table_states
 from kng.losses.linear import Linear
 from kng.losses.own import TracedLoss
 from kng.samplers.registry import Plan

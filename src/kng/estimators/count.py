@@ -23,8 +23,7 @@ from kng.estimators.noisy_sums import (
     released,
 )
 from kng.estimators.plans import with_plan
-from kng.estimators.request import present_of, request_of, table_states
-from kng.estimators.request_facts import records_stated, stated
+from kng.estimators.request import present_of, records_stated, request_of, stated, table_states
 from kng.losses.tally import Tally
 
 

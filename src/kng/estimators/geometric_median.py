@@ -20,8 +20,16 @@ from kng.domains import Box
 from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.planned import planned
-from kng.estimators.request import named_norm, one_of, present_of, request_of, table_states, way_of
-from kng.estimators.request_facts import details, stated
+from kng.estimators.request import (
+    details,
+    named_norm,
+    one_of,
+    present_of,
+    request_of,
+    stated,
+    table_states,
+    way_of,
+)
 from kng.losses.distance import Distance
 from kng.mechanisms import KNG, Exponential
 from kng.norms import L1, L2, LInf

@@ -34,8 +34,7 @@ from kng.estimators.public_facts import (
     response_bounds,
     response_range,
 )
-from kng.estimators.request import Request, Way
-from kng.estimators.request_facts import details
+from kng.estimators.request import Request, Way, details
 from kng.estimators.responses import PrivateRegressor
 from kng.estimators.scale_stages import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
 from kng.losses.linear import Linear

@@ -27,8 +27,7 @@ from kng.estimators.declared_classes import declared, labels_of
 from kng.estimators.predicted_noise import predicted_noise
 from kng.estimators.public_facts import RESPONSE, Columns, Look, Openings, declared_width, resolved
 from kng.estimators.regression import PrivateModel
-from kng.estimators.request import Request
-from kng.estimators.request_facts import details
+from kng.estimators.request import Request, details
 from kng.losses.linear_encoding import linear_design
 from kng.losses.pointwise.odds import Odds
 

@@ -30,14 +30,15 @@ from kng.estimators.plans import plan_mean, with_plan
 from kng.estimators.record_balls import HeldRecords, bounds_in, held_records
 from kng.estimators.request import (
     Way,
+    details,
     named_norm,
     one_of,
     present_of,
     request_of,
+    stated,
     table_states,
     way_of,
 )
-from kng.estimators.request_facts import details, stated
 from kng.losses.location import Location
 from kng.losses.location_sum import counted
 from kng.losses.pointwise.squared import Squared

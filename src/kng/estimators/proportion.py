@@ -18,8 +18,7 @@ from kng.estimators.count_plans import plan_proportion
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import count_norm, most_records, noisy_plan, released
 from kng.estimators.plans import with_plan
-from kng.estimators.request import present_of, request_of, table_states
-from kng.estimators.request_facts import records_stated, stated
+from kng.estimators.request import present_of, records_stated, request_of, stated, table_states
 from kng.losses.location_sum import counted
 from kng.losses.share import Share
 

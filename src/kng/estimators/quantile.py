@@ -29,8 +29,16 @@ from kng.estimators.based import between, refuse_coefficients, said
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy import rank_noise
 from kng.estimators.plans import plan_median, plan_quantile, with_plan
-from kng.estimators.request import Request, one_of, present_of, request_of, table_states, way_of
-from kng.estimators.request_facts import details, stated
+from kng.estimators.request import (
+    Request,
+    details,
+    one_of,
+    present_of,
+    request_of,
+    stated,
+    table_states,
+    way_of,
+)
 from kng.losses.location import Location
 from kng.losses.pointwise.pinball import Pinball
 from kng.losses.quantiles import Quantiles

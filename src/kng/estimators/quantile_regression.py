@@ -35,8 +35,7 @@ from kng.estimators.public_facts import (
     response_bounds,
     response_range,
 )
-from kng.estimators.request import Request, one_of
-from kng.estimators.request_facts import details
+from kng.estimators.request import Request, details, one_of
 from kng.estimators.responses import PrivateRegressor
 from kng.estimators.scale_stages import SCALED_RESPONSE_STEPS
 from kng.estimators.several_quantiles import (

@@ -57,8 +57,7 @@ from kng.estimators.public_facts import (
     response_bounds,
     table_columns,
 )
-from kng.estimators.request import Request, Way, present_of, request_of, way_of
-from kng.estimators.request_facts import details, stated
+from kng.estimators.request import Request, Way, details, present_of, request_of, stated, way_of
 from kng.estimators.unfitted import Unfitted
 
 if TYPE_CHECKING:

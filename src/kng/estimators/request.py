@@ -10,12 +10,13 @@ from functools import lru_cache, wraps
 from typing import Any, Literal, TypeVar
 
 from kng.core.bits import Bits, bits_of
+from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SchemaError, SpecError, SpecTypeError
 from kng.core.events import Counting, tell
-from kng.core.exact import positive, whole
+from kng.core.exact import listed, positive, show, whole
 from kng.core.groups import Groups
 from kng.core.kinds import members, require
-from kng.core.naming import Code, argument, in_python, keyword
+from kng.core.naming import argument, in_python
 from kng.core.parts import Base, Domain, Norm, described
 from kng.core.payment import LEDGERS, Ledger
 from kng.core.privacy import AddRemove, PrivacyUnit, RemoveAndAdd, ReplaceOne, read_records
@@ -90,9 +91,7 @@ def present_of(where: Any, person: Any, max_records: Any, records_per_person: An
             f"belong together, as in {argument('person', 'id')}, {argument('max_records', 5)}."
         )
     if not isinstance(person, str):
-        raise SpecError(
-            f"{argument('person')} must be the name of the column with the ids, got {person!r}."
-        )
+        raise SpecError(f"{argument('person')} must be the name of a column, got {person!r}.")
     if records_per_person != 1:
         raise SpecError(
             f"{argument('records_per_person')} states how many records a person has, and "
@@ -227,10 +226,9 @@ def named_norm(value: Any, names: Mapping[str, Norm]) -> Norm:
     if isinstance(value, str) and value in names:
         return names[value]
     if type(value).__module__ == "builtins" and not isinstance(value, type):
-        listed_names = ", ".join(map(repr, names))
         raise SpecError(
-            f"{argument('norm')} must be one of "
-            f"{listed_names}{in_python(', or a norm of kng.norms')}; got {value!r}."
+            f"{argument('norm')} must be one of {', '.join(map(repr, names))}"
+            f"{in_python(', or a norm of kng.norms')}; got {value!r}."
         )
     require(value, "norm", members(Norm))
     norm: Norm = value
@@ -280,9 +278,8 @@ class Way:
         """Refuse a centre where there is no ridge."""
         if self.centre is not None:
             raise IncompatibleParts(
-                f"{argument('centre')} is where the ridge of objective perturbation draws to; "
-                f"{argument('mechanism', self.name)} has no ridge to centre. Use objective "
-                "perturbation."
+                f"{argument('centre')} is where the ridge of objective perturbation draws to, and "
+                f"{argument('mechanism', self.name)} has none. Use objective perturbation."
             )
 
 
@@ -306,9 +303,8 @@ def way_of(
         return way
     if way.domain is not None:
         raise SpecError(
-            f"{argument('domain', Code(described(way.domain)))} has a base measure, and "
-            f"{keyword('base')} states one as well. State it in the domain, as in Box(-5, 5, "
-            "base=...)."
+            f"domain={described(way.domain)} has a base measure, and base= states one as well. "
+            "State it in the domain, as in Box(-5, 5, base=...)."
         )
     return replace(way, base=base)
 
@@ -337,8 +333,7 @@ def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
         both = [value for value in (here, there) if not _same(value, usual)]
         if len(both) > 1:
             raise SpecError(
-                f"{argument(name)} is stated twice, here and in "
-                f"{argument('mechanism', Code(f'{kind}(...)'))}. State it once."
+                f"{name} is stated twice, here and in mechanism={kind}(...). State it once."
             )
         found[name] = both[0] if both else usual
     return Way(mechanism.name, share=mechanism.share, **found)
@@ -347,3 +342,59 @@ def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
 def _same(value: Any, usual: str | None) -> bool:
     """Whether an option is as it is if nobody states it; arrays have no single answer to ==."""
     return value is usual or (isinstance(value, str) and value == usual)
+
+
+def stated(present: Present, groups: Groups | None = None) -> dict[str, str]:
+    """Return what a receipt says of which records count, and of their groups."""
+    facts = {} if groups is None else {"by": groups.described}
+    if present.where is not None:
+        facts["where"] = f"{present.where} (other records are absent)"
+    if present.person is not None:
+        facts["person"] = (
+            f"column {present.person}; at most {present.max_records} records of each are used"
+        )
+    return facts
+
+
+def details(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
+    """Return the public facts about the records that a receipt shows."""
+    return dict(_details(records, unit))
+
+
+def _missing(records: Encoding, unit: PrivacyUnit) -> dict[str, str]:
+    """Return what a receipt says of missing cells; nothing where there can be none."""
+    if unit.presence == "always" and records.complete:
+        return {}
+    lattice = records.lattice
+    each = [
+        "dropped" if k is None else show(low + k * step)
+        for k, low, step in zip(records.missing, lattice.origin, lattice.step, strict=True)
+    ]
+    if set(each) == {"dropped"}:
+        said = "empty or not a number: the record is left out; how many are stays private"
+        return {"missing cells": said}
+    return {"missing counts as": listed(each)}
+
+
+@lru_cache(maxsize=64)
+def _details(records: Encoding, unit: PrivacyUnit) -> tuple[tuple[str, str], ...]:
+    facts = {
+        "granularity": listed(show(step) for step in records.step),
+        **_missing(records, unit),
+        **records_stated(unit),
+    }
+    return tuple(facts.items())
+
+
+def records_stated(unit: PrivacyUnit) -> dict[str, str]:
+    """Return what a receipt says of the number of records."""
+    facts, stated = {}, unit.neighbours.stated
+    if isinstance(unit.neighbours, ReplaceOne):
+        facts["records"] = f"{unit.neighbours.n} (public)"
+    elif isinstance(unit.neighbours, RemoveAndAdd) and stated is not None:
+        facts["records"] = f"{stated} (public); how many are in each group is private"
+    else:
+        facts["records"] = "private" if stated is None else f"private, at most {stated}"
+    if unit.rows_per_record is not None:
+        facts["rows per record"] = f"at most {unit.rows_per_record} (stated)"
+    return facts

@@ -16,8 +16,7 @@ from kng.estimators.count_plans import plan_sum
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import most_records, noisy_plan, one_column, released
 from kng.estimators.plans import with_plan
-from kng.estimators.request import present_of, request_of, table_states
-from kng.estimators.request_facts import details, stated
+from kng.estimators.request import details, present_of, request_of, stated, table_states
 from kng.losses.column_total import ColumnTotal
 from kng.norms import LInf
 

@@ -20,8 +20,7 @@ from kng.estimators.count_plans import plan_variance
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import noisy_plan, one_column, released
 from kng.estimators.plans import with_plan
-from kng.estimators.request import present_of, request_of, table_states
-from kng.estimators.request_facts import details, stated
+from kng.estimators.request import details, present_of, request_of, stated, table_states
 from kng.losses.second_moments import SecondMoments
 from kng.norms import Hull
 

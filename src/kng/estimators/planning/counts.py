@@ -175,7 +175,7 @@ def _parts(shares: Any, bins: int) -> list[float]:
         raise SpecError(
             f"{argument('shares')} must be a list with one number for each of the {bins} bins."
         )
-    parts = [_share(share, "each of the shares") for share in shares]
+    parts = [_share(share, "shares") for share in shares]
     if abs(sum(parts) - 1) > 1e-6:
         raise SpecError(f"{argument('shares')} must add up to 1; they add up to {sum(parts):.6g}.")
     return parts
