@@ -76,15 +76,15 @@ def argument(name: str, *value: Value) -> str:
     Parameters
     ----------
     name : str
-        Its name in Python, first of all words if there are several, as in ``"bounds low"``. What is
-        none stays as it is: a mark, say.
+        Its name in Python, first of all words if there are several, as in ``"bounds low"`` or
+        ``"bounds['age']"``. What is none stays as it is: a mark, say.
     value
         Its value, if that is named too. Never one that depends on records.
     """
-    own, space, rest = name.partition(" ")
+    own = name.partition(" ")[0].partition("[")[0]
     if not own.isidentifier():
         return name
-    return _mark("argument", own, *map(_coded, value)) + space + rest
+    return _mark("argument", own, *map(_coded, value)) + name.removeprefix(own)
 
 
 def keyword(name: str) -> str:

@@ -186,9 +186,9 @@ def _each_column(box: Bounds, data: Any) -> Bounds:
         # Data that are not there are what the caller should hear of first.
         open_table(data)
         raise SpecError(
-            "a geometric median is of two columns or more, the bounds describe one. Give bounds of "
-            f"each, as in {argument('bounds', {'x': (0, 50), 'y': (0, 50)})}; for one column use "
-            f"{call('kng.median')}."
+            f"a geometric median is of two columns or more, the {argument('bounds')} describe "
+            f"one. Give bounds of each, as in {argument('bounds', {'x': (0, 50), 'y': (0, 50)})}; "
+            f"for one column use {call('kng.median')}."
         )
     return box
 

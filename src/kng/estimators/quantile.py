@@ -260,8 +260,8 @@ def _read_parts(
     box = bounds_of(bounds)
     if len(box) != 1:
         raise SpecError(
-            f"a quantile is of one column, the bounds describe {len(box)}. Release one column "
-            "at a time."
+            f"a quantile is of one column, the {argument('bounds')} describe {len(box)}. Release "
+            "one column at a time."
         )
     records = _MEDIAN.encode(box, granularity, missing)
     way = way_of(mechanism, _NAMES, domain=domain, sampler=sampler, base=base)

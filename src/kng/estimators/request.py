@@ -16,7 +16,7 @@ from kng.core.events import Counting, tell
 from kng.core.exact import listed, positive, show, whole
 from kng.core.groups import Groups
 from kng.core.kinds import members, require
-from kng.core.naming import argument, in_python
+from kng.core.naming import Code, argument, in_python, keyword
 from kng.core.parts import Base, Domain, Norm, described
 from kng.core.payment import LEDGERS, Ledger
 from kng.core.privacy import AddRemove, PrivacyUnit, RemoveAndAdd, ReplaceOne, read_records
@@ -303,8 +303,8 @@ def way_of(
         return way
     if way.domain is not None:
         raise SpecError(
-            f"domain={described(way.domain)} has a base measure, and base= states one as well. "
-            "State it in the domain, as in Box(-5, 5, base=...)."
+            f"{described(way.domain)} has a base measure, and {keyword('base')} states one as "
+            "well. State it in the domain, as in Box(-5, 5, base=...)."
         )
     return replace(way, base=base)
 
@@ -319,8 +319,9 @@ def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
     kind = type(mechanism).__name__
     if mechanism.loss is not None:
         raise IncompatibleParts(
-            f"mechanism={kind}({described(mechanism.loss)}) brings a loss, and this estimator has "
-            f"its own. Give {kind}() without one, or call {kind}(...).release."
+            f"{argument('mechanism', Code(f'{kind}({described(mechanism.loss)})'))} brings a "
+            f"loss, and this estimator has its own. Give {kind}() without one, or call "
+            f"{kind}(...).release."
         )
     stated = {
         "norm": (said.norm, mechanism.norm, "auto"),
@@ -332,9 +333,7 @@ def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
     for name, (here, there, usual) in stated.items():
         both = [value for value in (here, there) if not _same(value, usual)]
         if len(both) > 1:
-            raise SpecError(
-                f"{name} is stated twice, here and in mechanism={kind}(...). State it once."
-            )
+            raise SpecError(f"{argument(name)} is stated here and in {kind}(...). State it once.")
         found[name] = both[0] if both else usual
     return Way(mechanism.name, share=mechanism.share, **found)
 
