@@ -28,6 +28,7 @@ from kng.cli.run import run
 from kng.cli.sample import sample
 from kng.cli.statistics import geomedian, mean, median, quantile
 from kng.cli.verbosity import VERBOSITY
+from kng.cli.wording import at_the_shell
 from kng.core.events import watched_by
 from kng.core.version import __version__
 
@@ -118,7 +119,6 @@ def _asked(words: Sequence[str]) -> click.Command:
 def _explain(error: Exception, command: click.Command) -> int:
     """Tell a failure in one message and return its exit code."""
     # Imported here because it loads NumPy, which a run that goes well may not need.
-    from kng.cli.wording import at_the_shell
     from kng.core.errors import (
         BudgetError,
         KngError,

@@ -91,7 +91,7 @@ def present_of(where: Any, person: Any, max_records: Any, records_per_person: An
             f"belong together, as in {argument('person', 'id')}, {argument('max_records', 5)}."
         )
     if not isinstance(person, str):
-        raise SpecError(f"{argument('person')} must be the name of a column, got {person!r}.")
+        raise SpecError(f"{argument('person')} must be the name of the column, got {person!r}.")
     if records_per_person != 1:
         raise SpecError(
             f"{argument('records_per_person')} states how many records a person has, and "
@@ -299,14 +299,12 @@ def way_of(
     if base is not None:
         base_part(base)
     way = _named(mechanism, names, Way("", norm, domain, sampler, None, centre))
-    if base is None:
-        return way
-    if way.domain is not None:
+    if base is not None and way.domain is not None:
         raise SpecError(
             f"{described(way.domain)} has a base measure, and {keyword('base')} states one as "
             "well. State it in the domain, as in Box(-5, 5, base=...)."
         )
-    return replace(way, base=base)
+    return way if base is None else replace(way, base=base)
 
 
 def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
@@ -333,7 +331,10 @@ def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
     for name, (here, there, usual) in stated.items():
         both = [value for value in (here, there) if not _same(value, usual)]
         if len(both) > 1:
-            raise SpecError(f"{argument(name)} is stated here and in {kind}(...). State it once.")
+            raise SpecError(
+                f"{argument(name)} is stated twice, here and in "
+                f"{argument('mechanism', Code(f'{kind}(...)'))}. State it once."
+            )
         found[name] = both[0] if both else usual
     return Way(mechanism.name, share=mechanism.share, **found)
 
