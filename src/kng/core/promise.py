@@ -28,7 +28,7 @@ class Promise:
                 f"{argument('neighbours', neighbours)}. Use "
                 f"{argument('neighbours', self.relation)}, or change the declaration."
             )
-        if self.ledger is None or _same(self.ledger, ledger):
+        if self.ledger is None or same_account(self.ledger, ledger):
             return
         raise SpecError(
             f"The table is declared with {_called(self.ledger)}, and the release asks for "
@@ -47,7 +47,7 @@ class Account(Protocol):
         ...
 
 
-def _same(declared: Any, asked: Any) -> bool:
+def same_account(declared: Any, asked: Any) -> bool:
     """Tell whether two are one account, however they are given."""
     for one, other in ((asked, declared), (declared, asked)):
         if isinstance(one, Account):
