@@ -118,7 +118,10 @@ def _levels(given: list[Any], other: Any) -> tuple[Levels, tuple[str, ...]]:
         raise SpecError("levels hold half of a character (a lone surrogate). Write it as text.")
     if text and not all(level.strip() for level in given):
         raise SpecError("levels hold an empty text, which is missing in the data. Leave it out.")
-    keys: list[Any] = [level.strip() if text else float(level) for level in given]
+    keys: list[Any] = [
+        level.strip() if text else level if isinstance(level, bool) else float(level)
+        for level in given
+    ]
     seen: set[Any] = set()
     for level, key in zip(given, keys, strict=True):
         if key in seen:

@@ -6,8 +6,9 @@ record for which the condition is unknown is left out: it is absent, as one that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,10 @@ from numpy.typing import NDArray
 
 from kng.core.errors import SchemaError, SpecError
 from kng.data.engine import Column, Floats, Kind
+from kng.data.kinds.category import Category
+from kng.data.kinds.date import Date
 from kng.data.where.reading import read_condition
+from kng.data.where.reads import readings, with_dates
 from kng.data.where.tree import (
     Both,
     Calculated,
@@ -29,10 +33,13 @@ from kng.data.where.tree import (
     Not,
     Number,
     Text,
+    Truth,
 )
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from kng.data.kinds import Declared
 
 Mask = NDArray[np.bool_]
 _NUMBERS = (Kind.NUMBER, Kind.BOOLEAN, Kind.CELLS)
@@ -50,7 +57,7 @@ _CALCULATE = {"+": np.add, "-": np.subtract, "*": np.multiply}
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
-class Truth(NamedTuple):
+class Answer(NamedTuple):
     """Where a condition holds and where it fails; neither where it is unknown."""
 
     yes: Mask
@@ -61,20 +68,34 @@ class Truth(NamedTuple):
 class Filter:
     """A condition, and the positions of the columns that it reads, as numbers and as text.
 
-    Public, and picklable, so that it can travel to the records.
+    ``declared`` says how some of them become numbers. Public, and picklable, so that it can travel
+    to the records.
     """
 
     condition: Condition
     numbers: dict[str, int]
     texts: dict[str, int]
+    declared: dict[str, Declared]
 
     @classmethod
-    def of(cls, stated: Any, columns: Sequence[Column], called: str) -> Filter:
-        """Read a condition on columns of a table; ``called`` is what messages call the table."""
+    def of(
+        cls,
+        stated: Any,
+        columns: Sequence[Column],
+        called: str,
+        kinds: Mapping[str, Declared] = MappingProxyType({}),
+    ) -> Filter:
+        """Read a condition on columns of a table.
+
+        ``called`` is what messages call the table; ``kinds`` are declarations of its columns.
+        """
         if not isinstance(stated, str):
             raise SpecError(f"where must be a text such as 'age >= 40', got {stated!r}.")
         known = {column.name: (at, column) for at, column in enumerate(columns) if column.name}
         condition = _with_truth(read_condition(stated), known)
+        declared = readings(condition, known, kinds)
+        dates = {name: each for name, each in declared.items() if isinstance(each, Date)}
+        condition = with_dates(condition, dates)
         numbers: dict[str, int] = {}
         texts: dict[str, int] = {}
         for name, kind in _uses(condition):
@@ -86,12 +107,17 @@ class Filter:
             if sum(column.name == name for column in columns) > 1:
                 raise SchemaError(f"{called} has two columns named {name!r}; rename one of them.")
             at, column = known[name]
+            if name in declared and kind != "text" and _read_as_declared(declared[name], kind):
+                asks = declared[name].asks(column, called)
+                numbers |= {name: at} if asks.numbers else {}
+                texts |= {name: at} if asks.texts else {}
+                continue
             wanted = kind or ("text" if column.kind is Kind.TEXT else "number")
             _refuse_kind(stated, column, wanted)
             (texts if wanted == "text" else numbers)[name] = at
         if not numbers and not texts:
             raise SpecError(f"where={stated!r} names no column. Give a condition on records.")
-        found = cls(condition, numbers, texts)
+        found = cls(condition, numbers, texts, declared)
         if texts:
             # Asked of no records before anything is charged: Arrow loads more when it is used.
             import pyarrow as pa
@@ -104,14 +130,25 @@ class Filter:
         """Return for which records it holds, given the columns in the order that it names them."""
         return self.truth(numbers, texts).yes
 
-    def truth(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Truth:
+    def truth(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Answer:
         """Return for which records it holds and for which it fails."""
         size = len(numbers[0]) if numbers else len(texts[0])
         cells: dict[tuple[str, str], Any] = {}
         cells |= {("number", name): c for name, c in zip(self.numbers, numbers, strict=True)}
         cells |= {("text", name): c for name, c in zip(self.texts, texts, strict=True)}
         with np.errstate(all="ignore"):
-            return _Look(cells, size).truth(self.condition)
+            return _Look(cells, size, self.declared).truth(self.condition)
+
+    def optional(self, columns: Sequence[Column]) -> bool:
+        """Tell whether the condition can be unknown of a record."""
+        odd = {
+            name
+            for name, each in self.declared.items()
+            if each.kind != columns[{**self.texts, **self.numbers}[name]].kind.value
+        }
+        return bool(odd) or any(
+            columns[at].optional for at in (*self.numbers.values(), *self.texts.values())
+        )
 
 
 def _refuse_kind(stated: str, column: Column, wanted: str) -> None:
@@ -121,6 +158,8 @@ def _refuse_kind(stated: str, column: Column, wanted: str) -> None:
         remedy = "compare it with a number"
     elif column.kind is Kind.TEXT:
         remedy = "compare it with a text in quotes, by =, != or in"
+    elif column.kind is Kind.DATE:
+        remedy = "compare it with a date in quotes, as in '2024-01-31'"
     else:
         remedy = "leave it out of the condition"
     raise SchemaError(
@@ -132,7 +171,7 @@ def _with_truth(node: Any, known: Any) -> Any:
     """Read the words true and false where no column has the name."""
     match node:
         case Name(name) if name not in known and name.lower() in _TRUTH:
-            return Number(_TRUTH[name.lower()])
+            return Truth(_TRUTH[name.lower()])
         case Calculated(operation, left, right):
             return Calculated(operation, _with_truth(left, known), _with_truth(right, known))
         case Compared(operation, left, right):
@@ -187,10 +226,12 @@ def _as_texts(nodes: Sequence[Node]) -> Iterator[tuple[str, str | None]]:
 class _Look:
     """Evaluates a condition on one block of records."""
 
-    def __init__(self, cells: dict[tuple[str, str], Any], size: int) -> None:
-        self._cells, self._size = cells, size
+    def __init__(
+        self, cells: dict[tuple[str, str], Any], size: int, declared: Mapping[str, Declared]
+    ) -> None:
+        self._cells, self._size, self._declared = cells, size, declared
 
-    def truth(self, node: Condition | Node) -> Truth:
+    def truth(self, node: Condition | Node) -> Answer:
         match node:
             case Compared(operation, left, right):
                 return self._compared(operation, left, right)
@@ -198,30 +239,30 @@ class _Look:
                 return self._listed(value, among)
             case Missing(Name(name)):
                 missing = ~self._known(name)
-                return Truth(missing, ~missing)
+                return Answer(missing, ~missing)
             case Not(condition):
                 yes, no = self.truth(condition)
-                return Truth(no, yes)
+                return Answer(no, yes)
             case Both(left, right):
                 one, other = self.truth(left), self.truth(right)
-                return Truth(one.yes & other.yes, one.no | other.no)
+                return Answer(one.yes & other.yes, one.no | other.no)
             case Either(left, right):
                 one, other = self.truth(left), self.truth(right)
-                return Truth(one.yes | other.yes, one.no & other.no)
+                return Answer(one.yes | other.yes, one.no & other.no)
         raise AssertionError(node)
 
-    def _compared(self, operation: str, left: Node, right: Node) -> Truth:
+    def _compared(self, operation: str, left: Node, right: Node) -> Answer:
         if isinstance(left, Text) or isinstance(right, Text):
             column, text = (left, right) if isinstance(right, Text) else (right, left)
             assert isinstance(text, Text)
             same = self._listed(column, (text,))
-            return same if operation == "=" else Truth(same.no, same.yes)
+            return same if operation == "=" else Answer(same.no, same.yes)
         a, b = self._number(left), self._number(right)
         known = np.broadcast_to(~(np.isnan(a) | np.isnan(b)), (self._size,))
         held = np.broadcast_to(_COMPARE[operation](a, b), (self._size,))
-        return Truth(held & known, ~held & known)
+        return Answer(held & known, ~held & known)
 
-    def _listed(self, value: Node, among: Sequence[Node]) -> Truth:
+    def _listed(self, value: Node, among: Sequence[Node]) -> Answer:
         texts = [item.value for item in among if isinstance(item, Text)]
         if texts:
             return self._spelled(value, texts)
@@ -229,12 +270,12 @@ class _Look:
         found = self._number(value)
         known = np.broadcast_to(~np.isnan(found), (self._size,))
         held = np.broadcast_to(np.isin(found, numbers), (self._size,))
-        return Truth(held & known, ~held & known)
+        return Answer(held & known, ~held & known)
 
-    def _spelled(self, value: Node, texts: Sequence[str]) -> Truth:
+    def _spelled(self, value: Node, texts: Sequence[str]) -> Answer:
         if isinstance(value, Text):
             held = np.full(self._size, value.value.strip() in [text.strip() for text in texts])
-            return Truth(held, ~held)
+            return Answer(held, ~held)
         assert isinstance(value, Name)
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -242,10 +283,12 @@ class _Look:
         cells, known = self._cells["text", value.name], self._known(value.name, "text")
         wanted = pa.array([text.encode().strip() for text in texts], cells.type)
         held = np.asarray(pc.is_in(cells, value_set=wanted)) & known
-        return Truth(held, ~held & known)
+        return Answer(held, ~held & known)
 
     def _known(self, name: str, kind: str = "number") -> Mask:
         """Return which cells are there; a text of no character is not."""
+        if kind == "number" and name in self._declared:
+            return np.asarray(~np.isnan(self._as_declared(name)))
         if kind == "number" and ("number", name) in self._cells:
             return np.asarray(~np.isnan(self._cells["number", name]))
         import pyarrow.compute as pc
@@ -257,8 +300,19 @@ class _Look:
         match node:
             case Number(value):
                 return np.float64(value)
+            case Name(name) if name in self._declared and _read_as_declared(self._declared[name]):
+                return self._as_declared(name)
             case Name(name):
                 return self._cells["number", name]
             case Calculated(operation, left, right):
                 return _CALCULATE[operation](self._number(left), self._number(right))
         raise AssertionError(node)
+
+    def _as_declared(self, name: str) -> Floats:
+        numbers, texts = (self._cells.get((kind, name)) for kind in ("number", "text"))
+        return self._declared[name].floats(numbers, texts)
+
+
+def _read_as_declared(declared: Declared, kind: str | None = "number") -> bool:
+    """Tell columns whose numbers are what is declared; levels are compared as they are."""
+    return kind is None or not isinstance(declared, Category)
