@@ -64,9 +64,15 @@ class Coding:
     def asked(self) -> Asked:
         """The columns that are read, as numbers or as text."""
         pairs = list(zip(self.positions, self._asks, strict=True))
+        told = zip(self.labels, self.booleans, self._asks, strict=True)
         return Asked(
             tuple(at for at, asks in pairs if asks.numbers),
             tuple(at for at, asks in pairs if asks.texts),
+            tuple(
+                labels.texts if boolean is None else None
+                for labels, boolean, asks in told
+                if asks.texts
+            ),
         )
 
     def codes(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Floats:
@@ -111,7 +117,12 @@ class Coded:
     def asked(self) -> Asked:
         """The columns that are read, and behind them those of the groups."""
         inner, groups = self.recipe.asked, self.coding.asked
-        return Asked((*inner.numbers, *groups.numbers), (*inner.texts, *groups.texts))
+        levels = [levels for _, levels in inner.texts_with_levels]
+        return Asked(
+            (*inner.numbers, *groups.numbers),
+            (*inner.texts, *groups.texts),
+            (*levels, *groups.levels),
+        )
 
     def optional(self, columns: Sequence[Column]) -> Sequence[bool]:
         """Ask the recipe; a group has a code whatever its cells are."""
