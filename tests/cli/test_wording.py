@@ -37,6 +37,7 @@ def test_arguments_become_options(message):
         "s.csv has no column named 'n_max'; it has 'coef_bound', 'bounds_X'.",
         "cannot read '/data/n_max/bounds_y.csv': No such file or directory. Check the path.",
         "/data/coef_bound is a directory or a device. Give the path of a file.",
+        "where='pay > 3' names 'pay', which is no column of s.csv. It has 'age', 'sex'.",
         "epsilon must be greater than 0, got 0.",
         "the noise has no scale of its own.",
     ],

@@ -26,7 +26,7 @@ _PHRASES = (
         r"Name the column with --column, or as in --bounds \1=0:100",
     ),
     (r"bounds=\(0, 100\)", "--bounds 0:100"),
-    (r"(where|of)='(.*?)'(?=[.;])", r'--\1 "\2"'),
+    (r"(where|of)='([^']*)'(?=[.;])", r'--\1 "\2"'),
     (r"levels=\{'(\w+)': \['F', 'M'\]\}", r"--levels \1=F,M"),
     (r"edges=\{'(\w+)': \[0, 18, 65, 120\]\}", r"--edges \1=0,18,65,120"),
     (r"(?<!, )levels=\['F', 'M'\]", "--levels F,M"),
