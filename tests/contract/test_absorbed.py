@@ -86,7 +86,7 @@ def test_object_arrays_series_and_frames_of_hostile_records_are_answered(statist
         pytest.param(pd.Series([1, None, 3], dtype="Int64"), id="nullable ints"),
         pytest.param(pd.Series([1.5, None], dtype="Float64"), id="nullable floats"),
         pytest.param(pd.Series([True, None], dtype="boolean"), id="nullable booleans"),
-        pytest.param(pd.Series(["1", None, "x"], dtype="string"), id="nullable texts"),
+        pytest.param(pd.Series(["1", None, "x"], dtype=object), id="a series of texts"),
         pytest.param(pd.Series([1, 2, 1], dtype="category"), id="categories"),
         pytest.param(pd.Series([1, math.nan, "x"], index=[7, 7, 7]), id="repeated labels"),
         pytest.param([[1.0], [2.0, 3.0], [], None, 4.0], id="ragged rows"),

@@ -147,6 +147,8 @@ def open_table(table: Table) -> ArrowEngine | ArrowFiles:
     """Open a table in memory, or files of one schema; reads their schemas."""
     table.refuse("Arrow tables", takes=())
     source = table.source
+    if isinstance(source, pa.Array | pa.ChunkedArray) and not pa.types.is_struct(source.type):
+        return ArrowEngine(pa.table({"values": source}))
     if not isinstance(source, str | Path):
         return ArrowEngine.of(source)
     return ArrowFiles(files_of(source, SUFFIXES), called(source), table.resources)

@@ -57,6 +57,11 @@ class Levels:
         """Whether levels are text."""
         return isinstance(self.levels[0], str)
 
+    @property
+    def truths(self) -> bool:
+        """Whether levels are True and False."""
+        return all(isinstance(level, bool) for level in self.levels)
+
     def covers(self, column: Column) -> bool:
         """Whether every cell that is there is in a bin, by what a column declares."""
         return self.others or (column.kind is Kind.BOOLEAN and {0.0, 1.0} <= set(self.levels))

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 from kng.core.errors import SchemaError
 from kng.core.groups import Groups, Level
 from kng.core.naming import argument
-from kng.data.engine import Asked, Block, Column, Floats, Kind
+from kng.data.engine import Asked, Block, Column, Engine, Floats, Kind, kinds_of
+from kng.data.kinds import Asks, Boolean
 from kng.data.labels import Labels
 from kng.data.recipe import Recipe
+from kng.data.stated_columns import StatedColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,20 +28,30 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """The columns that groups are told from: where each stands, and its levels."""
+    """The columns that groups are told from: where each stands, its levels, and how it is read."""
 
     positions: tuple[int, ...]
     labels: tuple[Labels, ...]
+    booleans: tuple[StatedColumn | None, ...]
 
     @classmethod
-    def of(cls, groups: Groups, columns: Sequence[Column], positions: Sequence[int]) -> Coding:
+    def of(
+        cls,
+        groups: Groups,
+        columns: Sequence[Column],
+        positions: Sequence[int],
+        engine: Engine,
+    ) -> Coding:
         """Check levels against what is declared of their columns; reads no record."""
-        found = [columns[at] for at in positions]
-        pairs = zip(found, groups.levels, strict=True)
-        labels = tuple(_labels(column, levels) for column, levels in pairs)
+        found = list(zip(positions, groups.levels, strict=True))
+        booleans = tuple(_boolean(columns[at], at, levels, engine) for at, levels in found)
+        labels = tuple(
+            _labels(columns[at], levels) if as_one is None else Labels(_truths(levels))
+            for (at, levels), as_one in zip(found, booleans, strict=True)
+        )
         for each in labels:
             each.load()
-        return cls(tuple(positions), labels)
+        return cls(tuple(positions), labels, booleans)
 
     @property
     def size(self) -> int:
@@ -52,22 +64,33 @@ class Coding:
     @property
     def asked(self) -> Asked:
         """The columns that are read, as numbers or as text."""
-        pairs = list(zip(self.positions, self.labels, strict=True))
+        pairs = list(zip(self.positions, self._asks, strict=True))
+        told = zip(self.labels, self.booleans, self._asks, strict=True)
         return Asked(
-            tuple(at for at, each in pairs if not each.text),
-            tuple(at for at, each in pairs if each.text),
-            tuple(each.texts for _, each in pairs if each.text),
+            tuple(at for at, asks in pairs if asks.numbers),
+            tuple(at for at, asks in pairs if asks.texts),
+            tuple(
+                labels.texts if boolean is None else None
+                for labels, boolean, asks in told
+                if asks.texts
+            ),
         )
 
     def codes(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Floats:
         """Return the group of each record, given the columns in the order of ``asked``."""
         as_numbers, as_texts = iter(numbers), iter(texts)
-        found = [
-            each.codes_of_text(next(as_texts))
-            if each.text
-            else each.codes_of_numbers(next(as_numbers))
-            for each in self.labels
-        ]
+        found = []
+        for labels, boolean, asks in zip(self.labels, self.booleans, self._asks, strict=True):
+            cells = next(as_numbers) if asks.numbers else None
+            spelled = next(as_texts) if asks.texts else None
+            if boolean is not None:
+                cells = boolean.declared.floats(cells, spelled)
+            if labels.text:
+                assert spelled is not None  # as `asks` says
+                found.append(labels.codes_of_text(spelled))
+            else:
+                assert cells is not None
+                found.append(labels.codes_of_numbers(cells))
         first, *rest = zip(found, self.labels, strict=True)
         code, none = first[0], first[0] == len(first[1].classes)
         for further, labels in rest:
@@ -75,6 +98,13 @@ class Coding:
             code = code * len(labels.classes) + further
         code[none] = self.size
         return code
+
+    @property
+    def _asks(self) -> list[Asks]:
+        return [
+            Asks(numbers=not labels.text, texts=labels.text) if boolean is None else boolean.asks
+            for labels, boolean in zip(self.labels, self.booleans, strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +136,25 @@ class Coded:
         codes = self.coding.codes(columns[numbers:], block.texts[texts:])
         inner = Block([column.reshape(-1, 1) for column in columns[:numbers]], block.texts[:texts])
         return [*self.recipe.tables(inner), codes.reshape(-1, 1)]
+
+
+def _boolean(
+    column: Column, position: int, levels: Sequence[Level], engine: Engine
+) -> StatedColumn | None:
+    """Return how a column is read as booleans: as declared, or where its levels are True, False."""
+    declared = kinds_of(engine).get(column.name or "")
+    if not all(isinstance(level, bool) for level in levels):
+        return None
+    if not isinstance(declared, Boolean):
+        if column.kind is not Kind.CELLS:
+            return None
+        declared = Boolean()
+    asks = declared.asks(column, engine.called)
+    return StatedColumn(column.name or "", position, asks, declared)
+
+
+def _truths(levels: Sequence[Level]) -> tuple[float, ...]:
+    return tuple(float(level) for level in levels)
 
 
 def _labels(column: Column, levels: Sequence[Level]) -> Labels:

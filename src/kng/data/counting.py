@@ -19,8 +19,9 @@ from kng.core.errors import KngError, SchemaError
 from kng.core.groups import Groups
 from kng.core.naming import argument, renamed
 from kng.data.bins import Edges, Rule
-from kng.data.engine import Asked, Block, Column, Engine, Floats, Kind
+from kng.data.engine import Asked, Block, Column, Engine, Floats, Kind, kinds_of
 from kng.data.grouped import GroupedTable
+from kng.data.kinds import Boolean, Category, Number
 from kng.data.memory import MemoryEngine, layout
 from kng.data.opening import counting, in_groups
 from kng.data.positions import positions_of
@@ -28,6 +29,7 @@ from kng.data.present import ALL, Present
 from kng.data.recipe import Recipe
 from kng.data.registry import open_table
 from kng.data.source import TableSource
+from kng.data.stated_columns import StatedColumn, StatedColumns
 from kng.data.where.filter import Filter
 
 Opened = TableSource | GroupedTable
@@ -36,28 +38,36 @@ _NUMBERS = (Kind.NUMBER, Kind.BOOLEAN, Kind.CELLS)
 
 @dataclass(frozen=True, slots=True)
 class Binned:
-    """One column, by the bin of each cell; ``instead`` is the bin of what is missing, if any."""
+    """One column, by the bin of each cell; ``instead`` is the bin of what is missing, if any.
+
+    ``declared`` says how cells become numbers, where they are not numbers or texts as they are.
+    """
 
     position: int
     rule: Rule
     instead: int | None = None
+    declared: StatedColumns | None = None
 
     @property
     def asked(self) -> Asked:
         """The column, as numbers or as text."""
+        if self.declared is not None:
+            return self.declared.asked
         return Asked((), (self.position,)) if self.rule.text else Asked((self.position,))
 
     def optional(self, columns: Sequence[Column]) -> Sequence[bool]:
         """Tell whether a record can be in no bin."""
         column = columns[self.position]
-        missing = self.instead is None and column.optional
+        can_be = column.optional if self.declared is None else any(self.declared.optional(columns))
+        missing = self.instead is None and can_be
         return [missing or not self.rule.covers(column)]
 
     def tables(self, block: Block) -> Sequence[Floats]:
         """Return the codes; a text of no character is missing."""
         missing = np.nan if self.instead is None else self.instead
         if isinstance(self.rule, Edges) or not self.rule.text:
-            cells = block.numbers[0][:, 0]
+            tables = block.numbers if self.declared is None else self.declared.tables(block)
+            cells = tables[0][:, 0]
             there = ~np.isnan(cells)
             return [np.where(there, self.rule.codes(cells), missing).reshape(-1, 1)]
         import pyarrow.compute as pc
@@ -80,8 +90,7 @@ class Judged:
 
     def optional(self, columns: Sequence[Column]) -> Sequence[bool]:
         """Tell whether a condition can be unknown."""
-        asked = self.asked
-        return [any(columns[at].optional for at in (*asked.numbers, *asked.texts))]
+        return [self.condition.optional(columns)]
 
     def tables(self, block: Block) -> Sequence[Floats]:
         """Return the codes."""
@@ -145,6 +154,9 @@ def open_binned(
             )
         (position,) = positions_of(engine, encoding.bounds.columns, 1, numbers=0)
         column = engine.columns()[position]
+    declared = _declared(engine, column, position, rule)
+    if declared is not None:
+        return _opened(engine, Binned(position, rule, instead, declared), encoding, present, groups)
     if not rule.text:
         column.require_number(engine.called)
     elif column.kind not in (Kind.TEXT, Kind.CELLS):
@@ -158,13 +170,26 @@ def open_binned(
     return _opened(engine, Binned(position, rule, instead), encoding, present, groups)
 
 
+def _declared(engine: Engine, column: Column, position: int, rule: Rule) -> StatedColumns | None:
+    """Return how cells become numbers: as booleans or dates that are declared, or are asked for."""
+    declared = kinds_of(engine).get(column.name or "")
+    if rule.text or isinstance(declared, Category | Number):
+        return None
+    if declared is None:
+        if column.kind is not Kind.CELLS or isinstance(rule, Edges) or not rule.truths:
+            return None
+        declared = Boolean()
+    asks = declared.asks(column, engine.called)
+    return StatedColumns((StatedColumn(column.name or "", position, asks, declared),))
+
+
 def open_judged(
     data: Any, of: Any, encoding: Encoding, present: Present, groups: Groups | None
 ) -> Opened:
     """Return a source over whether a condition holds."""
     engine = _table(data, "of")
     try:
-        condition = Filter.of(of, engine.columns(), engine.called)
+        condition = Filter.of(of, engine.columns(), engine.called, kinds_of(engine))
     except KngError as error:
         # The grammar is that of where, and so are its messages.
         raise type(error)(renamed(error.message, {"where": "of"})) from None
@@ -182,9 +207,10 @@ def open_there(data: Any, encoding: Encoding, present: Present, groups: Groups |
     # A column that the condition reads anyway, or the first that can be read.
     near: Sequence[int] = range(len(columns))
     if present.where is not None:
-        asked = Judged(Filter.of(present.where, columns, engine.called)).asked
+        condition = Filter.of(present.where, columns, engine.called, kinds_of(engine))
+        asked = Judged(condition).asked
         near = (*asked.numbers, *asked.texts)
-    readable = [at for at in near if columns[at].kind in (*_NUMBERS, Kind.TEXT)]
+    readable = [at for at in near if columns[at].kind in (*_NUMBERS, Kind.TEXT, Kind.DATE)]
     if not readable:
         raise SchemaError(
             f"{engine.called} has no column of numbers or text to count records by. Add one."

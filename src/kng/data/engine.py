@@ -176,6 +176,11 @@ def state_schema(engine: Engine, kinds: Sequence[Kind]) -> None:
         engine.assumptions = tuple(dict.fromkeys(both))
 
 
+def kinds_of(engine: Engine) -> Mapping[str, Declared]:
+    """Return what the caller declares of columns; an engine of others says nothing."""
+    return getattr(engine, "stated", MappingProxyType({}))
+
+
 class LocalEngine(Engine, Protocol):
     """An engine whose blocks come into this process."""
 

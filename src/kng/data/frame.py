@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.errors import SchemaError
+from kng.data.column_types import kind_of
 from kng.data.engine import Asked, Blocks, Column, Kind, LocalEngine, Result
 from kng.data.memory import MemoryEngine, column_part, frame_names
 from kng.data.table import Table
-
-_KINDS = {
-    **dict.fromkeys("fiu", Kind.NUMBER),
-    **dict.fromkeys("UST", Kind.TEXT),
-    "M": Kind.DATE,
-    "m": Kind.OTHER,
-    "b": Kind.BOOLEAN,
-}
-_TEXT = ("str", "string")
 
 
 class FrameEngine(LocalEngine):
@@ -92,10 +85,9 @@ def _declared(data: Any, name: Any, at: int) -> tuple[Kind, bool, str]:
         dtype = None if types is None else types.iloc[at] if hasattr(types, "iloc") else types[at]
     if dtype is None:
         return Kind.CELLS, True, ""
-    kind = Kind.TEXT if str(dtype) in _TEXT else _KINDS.get(getattr(dtype, "kind", "O"), Kind.CELLS)
     # NumPy's own whole numbers and booleans have no way to be missing.
-    never = type(dtype).__module__.startswith("numpy") and getattr(dtype, "kind", "O") in "iub"
-    return kind, not never, str(dtype)
+    never = isinstance(dtype, np.dtype) and dtype.kind in "iub"
+    return kind_of(dtype), not never, str(dtype)
 
 
 def open_table(table: Table) -> FrameEngine:

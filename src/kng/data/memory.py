@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kng.core.encoding import BATCH_RECORDS
 from kng.core.errors import SchemaError
+from kng.data.column_types import KINDS, Typed
 from kng.data.engine import (
     SECONDS,
     Asked,
@@ -38,12 +39,6 @@ _CONVERSIONS = {
 }
 _NO_TEXTS = frozenset((int, float, bool, type(None)))
 _SPACES = " \t\n\r\x0b\x0c"
-_KINDS = {
-    **dict.fromkeys("fiu", Kind.NUMBER),
-    **dict.fromkeys("UST", Kind.TEXT),
-    "b": Kind.BOOLEAN,
-    "M": Kind.DATE,
-}
 
 
 class MemoryEngine(LocalEngine):
@@ -143,6 +138,8 @@ class Part:
 
     cells: Any
     width: int = 1
+    # What the caller's own type says, where it is no type of NumPy.
+    typed: Typed | None = None
 
     @property
     def numeric(self) -> bool:
@@ -151,33 +148,41 @@ class Part:
 
     @property
     def kind(self) -> Kind:
-        """What the array declares its cells to be."""
-        dtype = getattr(self.cells, "dtype", None)
-        return _KINDS.get(getattr(dtype, "kind", "O"), Kind.CELLS)
+        """What the type declares its cells to be."""
+        if self.typed is not None:
+            return self.typed.kind
+        return KINDS.get(self._letter, Kind.CELLS)
 
     @property
     def declared(self) -> str:
         """The type of an array, where cells have one."""
+        if self.typed is not None:
+            return self.typed.name
         return "" if self.kind is Kind.CELLS else str(self.cells.dtype)
 
     @property
     def optional(self) -> bool:
-        """Whether a cell can be missing: not in arrays of whole numbers and booleans."""
-        return not (self.numeric and self.cells.dtype.kind in "iub")
+        """Whether a cell can be missing: not in NumPy's whole numbers and booleans."""
+        return self.typed is not None or not (self.numeric and self._letter in "iub")
+
+    @property
+    def _letter(self) -> str:
+        """NumPy's letter for what is held, O for lists."""
+        return str(getattr(getattr(self.cells, "dtype", None), "kind", "O"))
 
     def block(self, rows: slice) -> Floats:
         """Return some rows as a table of float64."""
         cells = self.cells[rows]
         if self.width == 1:
             return self._floats(cells).reshape(-1, 1)
-        plain = self.numeric or self.kind is Kind.DATE
+        plain = self.numeric or self._letter == "M"
         return self._floats(cells) if plain else rows_of(cells, self.width)
 
     def _floats(self, cells: Any) -> Floats:
         """Return an array or a list as float64."""
         if self.numeric:
             return np.asarray(cells.astype(np.float64, copy=False))
-        return _seconds(cells) if self.kind is Kind.DATE else numbers(cells)
+        return _seconds(cells) if self._letter == "M" else numbers(cells)
 
     def column(self, rows: slice, j: int) -> Floats:
         """Return some rows of one column."""
@@ -298,10 +303,19 @@ def column_part(column: Any) -> Part:
 
 
 def _part(data: Any, width: int) -> Part:
-    """Return one column or table, by its shape alone."""
+    """Return one column or table, by its shape and type alone."""
+    if type(data).__module__.startswith("polars."):
+        try:
+            data = data.to_arrow()
+        except (TypeError, ValueError):  # Arrow's errors are of these kinds; the type decides
+            raise SchemaError(
+                f"a column is of type {data.dtype}, which Arrow does not have. Cast it first."
+            ) from None
+    # Soon told, for small releases.
+    typed = None if isinstance(data, np.ndarray | list) else Typed.of(data)
     data = _cells(data)
     if isinstance(data, np.ndarray):
-        return _array(data, width)
+        return replace(_array(data, width), typed=typed)
     if isinstance(data, str | bytes | deque) or not isinstance(data, Sequence):
         # A set would be a trap: it drops equal records, so n would depend on their content. A
         # queue cannot be cut into batches.
@@ -332,6 +346,8 @@ def _cells(data: Any) -> Any:
     """Return an array or a list; the kind of a column is public, so a wrong one may be named."""
     if hasattr(data, "to_pylist"):
         data = np.asarray(data)  # Arrow's own to_numpy raises where an array has nulls
+    elif hasattr(getattr(data, "dtype", None), "pyarrow_dtype"):
+        data = _of_arrow(data)
     elif getattr(getattr(data, "dtype", None), "tz", None) is not None:
         data = data.to_numpy(dtype=f"datetime64[{data.dtype.unit}]")  # instants, without their zone
     elif hasattr(data, "to_numpy"):
@@ -347,3 +363,14 @@ def _cells(data: Any) -> Any:
             f"{_CONVERSIONS.get(data.dtype.kind, 'column.astype(float)')}."
         )
     return data
+
+
+def _of_arrow(data: Any) -> Any:
+    """Return a column of pandas that Arrow holds; its dates would be objects where one lacks."""
+    import pyarrow as pa
+
+    kinds = pa.types
+    arrow = data.dtype.pyarrow_dtype
+    if kinds.is_date(arrow) or kinds.is_timestamp(arrow):
+        return np.asarray(pa.chunked_array(pa.array(data), type=arrow))
+    return data.to_numpy()

@@ -11,7 +11,7 @@ from kng.core.groups import Groups
 from kng.core.naming import argument, keyword
 from kng.data.coding import Coded, Coding
 from kng.data.column_kinds import stated_recipe
-from kng.data.engine import Column, Engine, Kind, state_schema
+from kng.data.engine import Column, Engine, Kind, kinds_of, state_schema
 from kng.data.grouped import GroupedTable
 from kng.data.labels import Labels
 from kng.data.memory import MemoryEngine, column_part, frame_names, is_named, layout
@@ -109,7 +109,7 @@ def in_groups(
 ) -> GroupedTable:
     """Return a source over the records that count, in declared groups."""
     told = positions_of(engine, groups.columns, len(groups.columns), numbers=0)
-    coding = Coding.of(groups, engine.columns(), told)
+    coding = Coding.of(groups, engine.columns(), told, engine)
     engine, recipe = _counted(engine, Coded(recipe, coding), present)
     return GroupedTable(engine, recipe, encoding, coding.size)
 
@@ -191,7 +191,7 @@ def _counted(engine: Engine, recipe: Recipe, present: Present) -> tuple[Engine, 
     """Return an engine and a recipe for the records that count."""
     columns, condition = engine.columns(), None
     if present.where is not None:
-        condition = Filter.of(present.where, columns, engine.called)
+        condition = Filter.of(present.where, columns, engine.called, kinds_of(engine))
         recipe = Filtered(recipe, condition)
     if present.person is None:
         return engine, recipe

@@ -62,9 +62,11 @@ def _refuse_unknown(frame: Any) -> None:
 
 
 def open_table(table: Table) -> ArrowEngine | LazyEngine:
-    """Open a data frame or a lazy frame."""
+    """Open a data frame, a lazy frame or a series, which is a table of one column."""
     table.refuse("Polars frames", takes=())
     frame = table.source
+    if type(frame).__name__ == "Series":
+        frame = frame.to_frame()
     _refuse_unknown(frame)
     if type(frame).__name__ == "LazyFrame":
         return LazyEngine(frame, table.resources.kept)

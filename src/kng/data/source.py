@@ -35,8 +35,9 @@ class TableSource:
 
     def __init__(self, engine: Engine, recipe: Recipe, encoding: Encoding) -> None:
         self.memory: int = getattr(engine, "memory", USUAL_MEMORY)  # a caller's may state none
-        encoding = known(encoding, recipe.optional(engine.columns()))
+        stated, encoding = encoding, known(encoding, recipe.optional(engine.columns()))
         self._engine, self._recipe, self._encoding = engine, recipe, encoding
+        self._typed = bool(stated.complete) and self.presence == "always"
         self._column_sum: ColumnSum | None = None
         self._kept = Kept(encoding, engine.room)
         prepare(encoding)
@@ -45,8 +46,9 @@ class TableSource:
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
-        """What the caller has stated of the table."""
-        return self._engine.assumptions
+        """What the caller has stated of the table; types may have said that nothing is missing."""
+        schema = (Assumption.PUBLIC_SCHEMA,) if self._typed else ()
+        return tuple(dict.fromkeys((*self._engine.assumptions, *schema)))
 
     @property
     def rows_per_record(self) -> int | None:

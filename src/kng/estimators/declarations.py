@@ -30,6 +30,8 @@ def filled(table: Table, facts: tuple[str, ...], given: Mapping[str, Any]) -> di
         options["by"] = _groups(table.columns, options["by"])
     if "levels" in facts and options.get("levels") is None and options.get("edges") is None:
         options |= _levels(table.asked)
+    if "levels" in facts and len(table.asked) == 1:
+        options |= _of_column(next(iter(table.asked)), options)
     if "bounds" not in facts:
         return options
     bounds, asked = options.get("bounds"), table.asked
@@ -98,6 +100,12 @@ def fitted_with(table: Table, model: Any, target: Any, features: Any) -> dict[st
     return stated
 
 
+def column_of(data: Any) -> str | None:
+    """Return the one declared column that a release is about; None where nothing says which."""
+    asked = list(data.asked) if issubclass(type(data), Table) else []
+    return asked[0] if len(asked) == 1 else None
+
+
 def _levels(asked: Mapping[str, Declared]) -> dict[str, Any]:
     """Return the levels of the one category that a histogram is asked of, if it is one."""
     (name, column), *more = asked.items()
@@ -106,6 +114,16 @@ def _levels(asked: Mapping[str, Declared]) -> dict[str, Any]:
     return {"levels": {name: list(column.levels)}} | (
         {} if column.other is None else {"other": column.other}
     )
+
+
+def _of_column(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return bins that are stated without a column as those of the one that is asked for."""
+    bins = {each: options.get(each) for each in ("levels", "edges")}
+    return {
+        each: {name: given}
+        for each, given in bins.items()
+        if given is not None and not isinstance(given, Mapping)
+    }
 
 
 def _groups(columns: Mapping[str, Declared], by: str | list[str]) -> dict[str, tuple[Any, ...]]:

@@ -131,7 +131,10 @@ def _levels(given: list[Any], other: Any) -> tuple[Levels, tuple[str, ...]]:
         raise SpecError(
             f"{argument('levels')} hold an empty text, which is missing in the data. Leave it out."
         )
-    keys: list[Any] = [level.strip() if text else float(level) for level in given]
+    keys: list[Any] = [
+        level.strip() if text else level if isinstance(level, bool) else float(level)
+        for level in given
+    ]
     seen: set[Any] = set()
     for level, key in zip(given, keys, strict=True):
         if key in seen:

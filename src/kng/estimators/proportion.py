@@ -15,6 +15,7 @@ from kng.core.release import Release
 from kng.data.bins import Levels
 from kng.data.counting import codes, open_binned, open_judged
 from kng.estimators.count_plans import plan_proportion
+from kng.estimators.declarations import column_of
 from kng.estimators.declared_groups import groups_of
 from kng.estimators.noisy_sums import count_norm, most_records, noisy_plan, released
 from kng.estimators.plans import with_plan
@@ -23,7 +24,7 @@ from kng.losses.location_sum import counted
 from kng.losses.share import Share
 
 # True before false.
-_TRUTH = Levels((1.0, 0.0))
+_TRUTH = Levels((True, False))
 _REMEDY = f"Say what the share is of, as in {argument('of', 'smoker = 1')}."
 # Where the number of present records is private there is no n for n-ths.
 _FINE = 2**40
@@ -103,7 +104,8 @@ def proportion(
         random_state=random_state,
         present=present_of(where, person, max_records, records_per_person),
     )
-    records, groups = codes(2), None if by is None else groups_of(by)
+    records = codes(2, column_of(column) if of is None else None)
+    groups = None if by is None else groups_of(by)
     instead = _instead(missing)
     if of is None:
         source = open_binned(

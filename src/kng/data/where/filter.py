@@ -6,8 +6,9 @@ record for which the condition is unknown is left out: it is absent, as one that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,10 @@ from numpy.typing import NDArray
 from kng.core.errors import SchemaError, SpecError
 from kng.core.naming import argument
 from kng.data.engine import Column, Floats, Kind
+from kng.data.kinds.category import Category
+from kng.data.kinds.date import Date
 from kng.data.where.reading import read_condition
+from kng.data.where.reads import readings, with_dates
 from kng.data.where.tree import (
     Both,
     Calculated,
@@ -30,10 +34,13 @@ from kng.data.where.tree import (
     Not,
     Number,
     Text,
+    Truth,
 )
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from kng.data.kinds import Declared
 
 Mask = NDArray[np.bool_]
 _NUMBERS = (Kind.NUMBER, Kind.BOOLEAN, Kind.CELLS)
@@ -51,7 +58,7 @@ _CALCULATE = {"+": np.add, "-": np.subtract, "*": np.multiply}
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
-class Truth(NamedTuple):
+class Answer(NamedTuple):
     """Where a condition holds and where it fails; neither where it is unknown."""
 
     yes: Mask
@@ -62,22 +69,36 @@ class Truth(NamedTuple):
 class Filter:
     """A condition, and the positions of the columns that it reads, as numbers and as text.
 
-    Public, and picklable, so that it can travel to the records.
+    ``declared`` says how some of them become numbers. Public, and picklable, so that it can travel
+    to the records.
     """
 
     condition: Condition
     numbers: dict[str, int]
     texts: dict[str, int]
+    declared: dict[str, Declared]
 
     @classmethod
-    def of(cls, stated: Any, columns: Sequence[Column], called: str) -> Filter:
-        """Read a condition on columns of a table; ``called`` is what messages call the table."""
+    def of(
+        cls,
+        stated: Any,
+        columns: Sequence[Column],
+        called: str,
+        kinds: Mapping[str, Declared] = MappingProxyType({}),
+    ) -> Filter:
+        """Read a condition on columns of a table.
+
+        ``called`` is what messages call the table; ``kinds`` are declarations of its columns.
+        """
         if not isinstance(stated, str):
             raise SpecError(
                 f"{argument('where')} must be a text such as 'age >= 40', got {stated!r}."
             )
         known = {column.name: (at, column) for at, column in enumerate(columns) if column.name}
         condition = _with_truth(read_condition(stated), known)
+        declared = readings(condition, known, kinds)
+        dates = {name: each for name, each in declared.items() if isinstance(each, Date)}
+        condition = with_dates(condition, dates)
         numbers: dict[str, int] = {}
         texts: dict[str, int] = {}
         for name, kind in _uses(condition):
@@ -89,6 +110,11 @@ class Filter:
             if sum(column.name == name for column in columns) > 1:
                 raise SchemaError(f"{called} has two columns named {name!r}; rename one of them.")
             at, column = known[name]
+            if name in declared and kind != "text" and _read_as_declared(declared[name], kind):
+                asks = declared[name].asks(column, called)
+                numbers |= {name: at} if asks.numbers else {}
+                texts |= {name: at} if asks.texts else {}
+                continue
             wanted = kind or ("text" if column.kind is Kind.TEXT else "number")
             _refuse_kind(stated, column, wanted)
             (texts if wanted == "text" else numbers)[name] = at
@@ -96,7 +122,7 @@ class Filter:
             raise SpecError(
                 f"{argument('where', stated)} names no column. Give a condition on records."
             )
-        found = cls(condition, numbers, texts)
+        found = cls(condition, numbers, texts, declared)
         if texts:
             # Asked of no records before anything is charged: Arrow loads more when it is used.
             import pyarrow as pa
@@ -110,17 +136,28 @@ class Filter:
         with np.errstate(all="ignore"):
             return self._look(numbers, texts).yes(self.condition)
 
-    def truth(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Truth:
+    def truth(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Answer:
         """Return for which records it holds and for which it fails."""
         look = self._look(numbers, texts)
         with np.errstate(all="ignore"):
-            return Truth(look.yes(self.condition), look.no(self.condition))
+            return Answer(look.yes(self.condition), look.no(self.condition))
 
     def _look(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> _Look:
         cells: dict[tuple[str, str], Any] = {}
         cells |= {("number", name): c for name, c in zip(self.numbers, numbers, strict=True)}
         cells |= {("text", name): c for name, c in zip(self.texts, texts, strict=True)}
-        return _Look(cells, len(numbers[0]) if numbers else len(texts[0]))
+        return _Look(cells, len(numbers[0]) if numbers else len(texts[0]), self.declared)
+
+    def optional(self, columns: Sequence[Column]) -> bool:
+        """Tell whether the condition can be unknown of a record."""
+        odd = {
+            name
+            for name, each in self.declared.items()
+            if each.kind != columns[{**self.texts, **self.numbers}[name]].kind.value
+        }
+        return bool(odd) or any(
+            columns[at].optional for at in (*self.numbers.values(), *self.texts.values())
+        )
 
 
 def _refuse_kind(stated: str, column: Column, wanted: str) -> None:
@@ -130,6 +167,8 @@ def _refuse_kind(stated: str, column: Column, wanted: str) -> None:
         remedy = "compare it with a number"
     elif column.kind is Kind.TEXT:
         remedy = "compare it with a text in quotes, by =, != or in"
+    elif column.kind is Kind.DATE:
+        remedy = "compare it with a date in quotes, as in '2024-01-31'"
     else:
         remedy = "leave it out of the condition"
     raise SchemaError(
@@ -141,7 +180,7 @@ def _with_truth(node: Any, known: Any) -> Any:
     """Read the words true and false where no column has the name."""
     match node:
         case Name(name) if name not in known and name.lower() in _TRUTH:
-            return Number(_TRUTH[name.lower()])
+            return Truth(_TRUTH[name.lower()])
         case Calculated(operation, left, right):
             return Calculated(operation, _with_truth(left, known), _with_truth(right, known))
         case Compared(operation, left, right):
@@ -198,8 +237,10 @@ def _as_texts(nodes: Sequence[Node]) -> Iterator[tuple[str, str | None]]:
 class _Look:
     """Evaluates a condition on one block of records: where it holds, and where it fails."""
 
-    def __init__(self, cells: dict[tuple[str, str], Any], size: int) -> None:
-        self._cells, self._size = cells, size
+    def __init__(
+        self, cells: dict[tuple[str, str], Any], size: int, declared: Mapping[str, Declared]
+    ) -> None:
+        self._cells, self._size, self._declared = cells, size, declared
 
     def yes(self, node: Condition | Node) -> Mask:
         match node:
@@ -279,6 +320,8 @@ class _Look:
 
     def _known(self, name: str, kind: str = "number") -> Mask:
         """Return which cells are there; a text of no character is not."""
+        if kind == "number" and name in self._declared:
+            return np.asarray(~np.isnan(self._as_declared(name)))
         if kind == "number" and ("number", name) in self._cells:
             return np.asarray(~np.isnan(self._cells["number", name]))
         import pyarrow.compute as pc
@@ -290,8 +333,19 @@ class _Look:
         match node:
             case Number(value):
                 return np.float64(value)
+            case Name(name) if name in self._declared and _read_as_declared(self._declared[name]):
+                return self._as_declared(name)
             case Name(name):
                 return self._cells["number", name]
             case Calculated(operation, left, right):
                 return _CALCULATE[operation](self._number(left), self._number(right))
         raise AssertionError(node)
+
+    def _as_declared(self, name: str) -> Floats:
+        numbers, texts = (self._cells.get((kind, name)) for kind in ("number", "text"))
+        return self._declared[name].floats(numbers, texts)
+
+
+def _read_as_declared(declared: Declared, kind: str | None = "number") -> bool:
+    """Tell columns whose numbers are what is declared; levels are compared as they are."""
+    return kind is None or not isinstance(declared, Category)

@@ -17,6 +17,11 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class Truth(Number):
+    """1 or 0, written as true or false."""
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """A text that is written in the condition."""
 
