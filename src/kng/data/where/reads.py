@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.data.engine import Column, Kind
 from kng.data.kinds.boolean import Boolean
 from kng.data.kinds.date import Date
@@ -79,7 +80,7 @@ def with_dates(node: Any, dates: Mapping[str, Date]) -> Any:
 def _day(date: Date, text: str) -> Number:
     number = date.number(text)
     if isinstance(number, str):
-        raise SpecError(f"where: {text!r} is no date. Write it as in '2024-01-31'.")
+        raise SpecError(f"{argument('where')}: {text!r} is no date. Write it as in '2024-01-31'.")
     return Number(float(number))
 
 
