@@ -24,9 +24,9 @@ from kng.estimators.planning.declared import Column, columns_of
 from kng.estimators.planning.dry_run import Numbers, Trial
 from kng.estimators.planning.expected import Expected
 from kng.estimators.planning.location import cut
-from kng.estimators.planning.models import unit_of
 from kng.estimators.planning.report import ReleasePlan
 from kng.estimators.planning.statistics import asked, read_target, said
+from kng.estimators.planning.units import unit_of
 from kng.losses.location_sum import counted
 from kng.mechanisms.knorm import standard_deviations
 

@@ -12,16 +12,19 @@ from kng.core.errors import IncompatibleParts
 from kng.core.exact import positive
 from kng.core.perturbed import AdaptivePlan, PerturbedPlan
 from kng.core.plan import DensityPlan
-from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.estimators.class_plans import ClassPlans
 from kng.estimators.declared_classes import declared
+from kng.estimators.expectile import ExpectileRegressor
 from kng.estimators.fit import Fit
 from kng.estimators.huber import HuberRegressor
+from kng.estimators.huber_boxes import boxed_plan
 from kng.estimators.linear import LinearRegression
 from kng.estimators.logistic import LogisticRegression
 from kng.estimators.planning.declared import normal_share
 from kng.estimators.planning.expected import Expected
 from kng.estimators.planning.linear import ModelShape, model_errors, root_mean
+from kng.estimators.planning.units import unit_of
+from kng.estimators.poisson import PoissonRegressor
 from kng.estimators.public_facts import Columns, resolved
 from kng.estimators.quantile_regression import QuantileRegressor
 from kng.estimators.regression import PrivateModel
@@ -29,17 +32,10 @@ from kng.estimators.request import Request
 from kng.estimators.several_quantiles import Quantiles, kept_apart
 from kng.estimators.smoothed_quantiles import is_smoothed
 
+# Models whose plan follows from the design alone.
+_FITTED = (LinearRegression, HuberRegressor, ExpectileRegressor, PoissonRegressor)
 # Thresholds that are drawn more rarely than this count for nothing.
 _RARE = 1e-3
-
-
-def unit_of(ask: Request, n: int, missing: Any) -> PrivacyUnit:
-    """Return the privacy unit of a table of n records, some of whose cells may be missing."""
-    presence: Any = "optional" if missing in (None, "drop") else "always"
-    if ask.neighbours == ReplaceOne.name:
-        return PrivacyUnit(ReplaceOne(n), ask.records_per_person, presence)
-    relation = AddRemove() if ask.n_max is None else AddRemove(ask.n_max)
-    return PrivacyUnit(relation, ask.records_per_person, presence)
 
 
 def errors_of(
@@ -52,10 +48,14 @@ def errors_of(
         return _odds(model, columns, shape, ask, n)
     if isinstance(model, QuantileRegressor):
         return _planes(model, columns, shape, ask, n)
-    if not isinstance(model, LinearRegression | HuberRegressor):
-        raise IncompatibleParts(f"{type(model).__name__} has no formula for its error.")
     if isinstance(model, HuberRegressor) and model._way.name in ("kng", "exponential"):
-        raise IncompatibleParts("a box of Huber's coefficients has no formula for its error.")
+        design = model._design(columns)
+        resolved(ask.epsilon, None, design)
+        domain = model._box(design) if model._way.domain is None else model._way.domain
+        boxed = boxed_plan(model._way, design, domain, ask.epsilon, unit)
+        return model_errors(boxed, shape, names, n)
+    if not isinstance(model, _FITTED):
+        raise IncompatibleParts(f"{type(model).__name__} has no formula for its error.")
     bound = None if model.coef_bound is None else positive(model.coef_bound, "coef_bound")
     design = model._design(columns)
     resolved(ask.epsilon, bound, design)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import log
 from statistics import NormalDist
 from typing import Any
 
@@ -14,6 +15,7 @@ from kng.core.bits import Simulator, simulator
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, whole
 from kng.estimators.declared_classes import declared
+from kng.estimators.expectile import ExpectileRegressor
 from kng.estimators.huber import HuberRegressor
 from kng.estimators.linear import LinearRegression
 from kng.estimators.logistic import LogisticRegression
@@ -25,7 +27,9 @@ from kng.estimators.planning.linear import ModelShape
 from kng.estimators.planning.models import errors_of
 from kng.estimators.planning.plain_fits import plain_fit
 from kng.estimators.planning.report import Choice, ReleasePlan, times_plain
+from kng.estimators.planning.scores import expectile_of_normal
 from kng.estimators.planning.statistics import read_target
+from kng.estimators.poisson import PoissonRegressor
 from kng.estimators.public_facts import Columns, declared_width, response_bounds
 from kng.estimators.quantile_regression import QuantileRegressor
 from kng.estimators.regression import PrivateModel
@@ -33,7 +37,16 @@ from kng.estimators.regression import PrivateModel
 # Data sets that are simulated where there is no formula.
 _SIMULATED = 20
 _SIXTH = 1 / 6
-_PLANNED = (LinearRegression, HuberRegressor, QuantileRegressor, LogisticRegression)
+# Logarithms of means beyond this are no counts that are simulated.
+_MOST_LOG = 40.0
+_PLANNED = (
+    LinearRegression, HuberRegressor, QuantileRegressor, ExpectileRegressor, LogisticRegression,
+    PoissonRegressor,
+)  # fmt: skip
+# Models whose responses have the spread that their mean says.
+_SPREAD = (LogisticRegression, PoissonRegressor)
+# Without a guess counts are so large, in parts of their range.
+_USUAL_COUNT = 1 / 4
 # Coefficients, the intercept included, up to which planes are compared with other losses.
 _PLANES = 3
 
@@ -54,7 +67,7 @@ def model_plan(
     if not isinstance(model, _PLANNED):
         raise SpecError(
             f"{type(model).__name__} has no plan yet. Plan LinearRegression, HuberRegressor, "
-            "QuantileRegressor or LogisticRegression, or simulate it."
+            "QuantileRegressor, ExpectileRegressor, LogisticRegression or PoissonRegressor."
         )
     number, ask = whole(n, "n", 2), model._request()
     columns = _columns(model, features)
@@ -117,11 +130,13 @@ def _coefficients(
     if model.bounds_y is not None:
         low, high = response_bounds(model.bounds_y)
         middle = float(low + high) / 2
+        if isinstance(model, PoissonRegressor):
+            middle = log(float(low) + _USUAL_COUNT * float(high - low))
     return (middle if intercept is None else float(exact(intercept, "intercept")), *slopes)
 
 
 def _residual(model: PrivateModel, residual: Any) -> float | None:
-    if isinstance(model, LogisticRegression):
+    if isinstance(model, _SPREAD):
         if residual is not None:
             raise SpecError(f"{type(model).__name__} has no residual spread; leave residual out.")
         return None
@@ -215,9 +230,13 @@ def _trial(model: PrivateModel, columns: Columns, shape: ModelShape, n: int) -> 
 
 def _truths(model: PrivateModel, columns: Columns, shape: ModelShape) -> list[float]:
     truth = list(shape.coefficients)
-    if isinstance(model, QuantileRegressor) and shape.residual is not None and model.fit_intercept:
-        taus = [float(v) for v in np.atleast_1d(model.quantile)]
-        shifts = [shape.residual * NormalDist().inv_cdf(tau) for tau in taus]
+    if shape.residual is not None and model.fit_intercept:
+        shifts = [0.0]
+        if isinstance(model, QuantileRegressor):
+            taus = [float(v) for v in np.atleast_1d(model.quantile)]
+            shifts = [shape.residual * NormalDist().inv_cdf(tau) for tau in taus]
+        elif isinstance(model, ExpectileRegressor):
+            shifts = [shape.residual * expectile_of_normal(float(model.expectile))]
         return [v for s in shifts for v in (truth[0] + s, *truth[1:])]
     return truth * (len(_numbers(model, columns)) // len(truth))
 
@@ -235,4 +254,6 @@ def _response(
         return lambda rng, eta, _: classes[
             (rng.random(len(eta)) < 1 / (1 + np.exp(-eta))).astype(int)
         ]
+    if isinstance(model, PoissonRegressor):
+        return lambda rng, eta, _: rng.poisson(np.exp(np.minimum(eta, _MOST_LOG)))
     return lambda rng, eta, spread: eta + (spread or 0.0) * rng.normal(size=len(eta))

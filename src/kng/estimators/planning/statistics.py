@@ -20,8 +20,8 @@ from kng.estimators.planning.declared import Column, columns_of
 from kng.estimators.planning.dry_run import Numbers
 from kng.estimators.planning.expected import Errors, Expected
 from kng.estimators.planning.location import mean_errors, quantile_errors
-from kng.estimators.planning.models import unit_of
 from kng.estimators.planning.report import Choice, ReleasePlan, times_plain
+from kng.estimators.planning.units import unit_of
 from kng.estimators.quantile import _parts, _plans, _taus, quantile
 from kng.estimators.request import Request, request_of, way_of
 from kng.mechanisms import KNorm
