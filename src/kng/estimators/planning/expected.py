@@ -59,19 +59,24 @@ def worth(errors: Sequence[Expected]) -> bool:
 
 
 def records_for(
-    errors: Errors, epsilon: Fraction, fine: Callable[[Sequence[Expected]], bool]
+    errors: Errors, n: int, epsilon: Fraction, fine: Callable[[Sequence[Expected]], bool]
 ) -> int | None:
-    """Return about the fewest records for which errors are fine, to two digits; None for none."""
-    found: int | None = _least(
-        lambda n: _fine(errors, fine, ceil(n), epsilon), 4.0, float(_MOST_RECORDS)
+    """Return about how many records, near n, make errors fine, to two digits; None for none."""
+    found: int | None = _nearest(
+        lambda n: _fine(errors, fine, ceil(n), epsilon), float(n), (4.0, float(_MOST_RECORDS))
     )
     return found
 
 
-def epsilon_for(errors: Errors, n: int, fine: Callable[[Sequence[Expected]], bool]) -> float | None:
-    """Return about the least epsilon for which errors are fine, to two digits; None for none."""
-    found: float | None = _least(
-        lambda e: _fine(errors, fine, n, Fraction(e)), _LEAST_EPSILON, _MOST_EPSILON, whole=False
+def epsilon_for(
+    errors: Errors, n: int, epsilon: Fraction, fine: Callable[[Sequence[Expected]], bool]
+) -> float | None:
+    """Return about which epsilon, near this one, makes errors fine; None for none."""
+    found: float | None = _nearest(
+        lambda e: _fine(errors, fine, n, Fraction(e)),
+        float(epsilon),
+        (_LEAST_EPSILON, _MOST_EPSILON),
+        whole=False,
     )
     return found
 
@@ -85,16 +90,29 @@ def _fine(
         return False
 
 
-def _least(fine: Callable[[float], bool], low: float, high: float, whole: bool = True) -> Any:
-    """Return about the least number that is fine, by doubling and halving."""
-    first = low
-    while not fine(first):
-        first *= 2
-        if first > high:
-            return None
-    if first == low:
-        return ceil(low) if whole else low
-    low, high = first / 2, first
+def _nearest(
+    fine: Callable[[float], bool], start: float, ends: tuple[float, float], whole: bool = True
+) -> Any:
+    """Return about where things begin to be fine, by doubling and halving from ``start``.
+
+    Few records may look fine as well, because without privacy they tell nothing either: so it is
+    not the least number of all that is asked for.
+    """
+    least, most = ends
+    start = min(max(start, least), most)
+    if fine(start):
+        low = high = start
+        while fine(low):
+            high = low
+            if low <= least:
+                return ceil(low) if whole else low
+            low = max(low / 2, least)
+    else:
+        low = high = start
+        while not fine(high):
+            if high >= most:
+                return None
+            low, high = high, min(high * 2, most)
     while high / low > 1.01:
         middle = (low * high) ** 0.5
         low, high = (low, middle) if fine(middle) else (middle, high)
