@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import log
@@ -20,13 +20,14 @@ from kng.estimators.huber import HuberRegressor
 from kng.estimators.linear import LinearRegression
 from kng.estimators.logistic import LogisticRegression
 from kng.estimators.model_plans import PlannedModel
+from kng.estimators.planning.choices import choices
 from kng.estimators.planning.declared import Array, columns_of
 from kng.estimators.planning.dry_run import Numbers, Trial, measured
 from kng.estimators.planning.expected import Expected
 from kng.estimators.planning.linear import ModelShape
 from kng.estimators.planning.models import errors_of
 from kng.estimators.planning.plain_fits import plain_fit
-from kng.estimators.planning.report import Choice, ReleasePlan, times_plain
+from kng.estimators.planning.report import ReleasePlan
 from kng.estimators.planning.scores import expectile_of_normal
 from kng.estimators.planning.statistics import read_target
 from kng.estimators.poisson import PoissonRegressor
@@ -47,8 +48,6 @@ _PLANNED = (
 _SPREAD = (LogisticRegression, PoissonRegressor)
 # Without a guess counts are so large, in parts of their range.
 _USUAL_COUNT = 1 / 4
-# Coefficients, the intercept included, up to which planes are compared with other losses.
-_PLANES = 3
 
 
 def model_plan(
@@ -90,8 +89,8 @@ def model_plan(
         rows = zip(run.names, run.total, run.sampling, strict=True)
         expected = tuple(Expected(a, max(t * t - s * s, 0) ** 0.5, s) for a, t, s in rows)
     return ReleasePlan(
-        model._statistic, number, ask.epsilon, expected, _said(columns, shape, residual),
-        _losses(model, columns, shape, number) if formula else (), read_target(target), how,
+        model._statistic, number, ask.epsilon, expected, _said(columns, shape, residual, coef),
+        choices(model, columns, shape, number) if formula else (), read_target(target), how,
         errors if formula else None, trial,
     )  # fmt: skip
 
@@ -148,11 +147,13 @@ def _residual(model: PrivateModel, residual: Any) -> float | None:
     return float(positive(getattr(model, "threshold", 1), "threshold"))
 
 
-def _said(columns: Columns, shape: ModelShape, residual: Any) -> str:
+def _said(columns: Columns, shape: ModelShape, residual: Any, coef: Any) -> str:
     words = [
         f"{name} {column.described()}"
         for name, column in zip(columns.covariates, shape.covariates, strict=True)
     ]
+    slopes = ", ".join(f"{slope:g}" for slope in shape.coefficients[-columns.width :])
+    words.append(f"slopes {slopes}" if coef is not None else "no effects (give coef= to guess some)")
     if shape.residual is not None:
         doubt = "" if residual is not None else " (a guess; give residual= for a better one)"
         words.append(f"residuals normal with standard deviation {shape.residual:g}{doubt}")
@@ -164,41 +165,6 @@ def _numbers(model: PrivateModel, columns: Columns) -> list[str]:
     if isinstance(model, QuantileRegressor) and np.ndim(model.quantile):
         return [f"{name} at {float(q):g}" for q in model.quantile for name in names]
     return names
-
-
-def _losses(model: PrivateModel, columns: Columns, shape: ModelShape, n: int) -> tuple[Choice, ...]:
-    """Compare losses for the same plane, each with its own error in units of least squares'."""
-    if not isinstance(model, LinearRegression | HuberRegressor) or model.bounds_y is None:
-        return ()
-    shared = {
-        name: getattr(model, name)
-        for name in ("epsilon", "bounds_X", "bounds_y", "fit_intercept", "neighbours", "n_max",
-                     "records_per_person")
-    }  # fmt: skip
-    rivals: dict[str, PrivateModel] = {
-        "LinearRegression": LinearRegression(**shared),
-        "HuberRegressor": HuberRegressor(**shared, threshold="auto"),
-    }
-    if columns.width + bool(model.fit_intercept) <= _PLANES:
-        rivals["QuantileRegressor"] = QuantileRegressor(**shared)
-    plain: Sequence[Expected] | None = None
-    times = {}
-    for name, rival in rivals.items():
-        try:
-            found = errors_of(rival, columns, shape, rival._request(), n)
-        except (IncompatibleParts, SpecError):
-            continue
-        plain = found if plain is None else plain
-        pairs = zip(found, plain, strict=True)
-        times[name] = times_plain(
-            [replace(e, noise=_beyond(e, p), sampling=p.sampling) for e, p in pairs]
-        )
-    return (Choice("loss", times),)
-
-
-def _beyond(error: Expected, plain: Expected) -> float:
-    """Return what a total adds to another sampling error; below it nothing."""
-    return float(max(error.total**2 - plain.sampling**2, 0.0) ** 0.5)
 
 
 def _trial(model: PrivateModel, columns: Columns, shape: ModelShape, n: int) -> Trial:
