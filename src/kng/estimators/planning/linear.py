@@ -30,6 +30,7 @@ from kng.core.shapes import BoxShape
 from kng.estimators.planning.declared import Array, Column
 from kng.estimators.planning.draws import drawn_moments, spread_evenly
 from kng.estimators.planning.expected import Expected
+from kng.estimators.planning.present import ALL_COUNT, Counted
 from kng.estimators.planning.scores import RESIDUAL, Score, clipped_score, score_of
 
 # Rows of covariates that scores are averaged over, and along rays.
@@ -43,6 +44,7 @@ class ModelShape:
     covariates: tuple[Column, ...]
     coefficients: tuple[float, ...]
     residual: float | None
+    counted: Counted = ALL_COUNT
 
     def rows(self, design: Design, count: int = _ROWS) -> Array:
         """Return standardised rows that are spread evenly, with 1 for an intercept."""
@@ -98,10 +100,8 @@ def curves(loss: Any, shape: ModelShape) -> Curves:
     at = rows @ shape.estimated(loss)
     if loss.pointwise.name not in RESIDUAL:
         mean = score.mean(at, at) @ rows / len(rows)
-        weighted = [
-            (rows * w(at)[:, None]).T @ rows / len(rows) for w in (score.slope, score.square)
-        ]
-        return Curves(*weighted, mean)
+        h = (rows * score.slope(at)[:, None]).T @ rows / len(rows)
+        return Curves(h, (rows * score.square(at)[:, None]).T @ rows / len(rows), mean)
     first = at[:1]
     sigma = shape.sigma(design)
     assert sigma is not None

@@ -43,7 +43,7 @@ def errors_of(
 ) -> list[Expected]:
     """Return the errors of all coefficients; refuse models without a formula."""
     names = model._coefficients(columns)
-    unit = unit_of(ask, n, getattr(model, "missing", None))
+    unit, m = unit_of(ask, n, model.missing), shape.counted.of(n)
     if isinstance(model, LogisticRegression):
         return _odds(model, columns, shape, ask, n)
     if isinstance(model, QuantileRegressor):
@@ -53,7 +53,7 @@ def errors_of(
         resolved(ask.epsilon, None, design)
         domain = model._box(design) if model._way.domain is None else model._way.domain
         boxed = boxed_plan(model._way, design, domain, ask.epsilon, unit)
-        return model_errors(boxed, shape, names, n)
+        return model_errors(boxed, shape, names, m)
     if not isinstance(model, _FITTED):
         raise IncompatibleParts(f"{type(model).__name__} has no formula for its error.")
     bound = None if model.coef_bound is None else positive(model.coef_bound, "coef_bound")
@@ -62,8 +62,8 @@ def errors_of(
     fit = model._planned(design, ask, bound, unit, _unopened)
     squares = isinstance(model, LinearRegression)
     pairs = [
-        (model_errors(plan, shape, names, n, squares), weight)
-        for plan, weight in _made(fit, shape, n)
+        (model_errors(plan, shape, names, m, squares), weight)
+        for plan, weight in _made(fit, shape, m)
     ]
     return root_mean([errors for errors, _ in pairs], [weight for _, weight in pairs])
 
@@ -123,7 +123,7 @@ def _planes(
     ask: Request,
     n: int,
 ) -> list[Expected]:
-    unit = unit_of(ask, n, model.missing)
+    unit, m = unit_of(ask, n, model.missing), shape.counted.of(n)
     asked = Quantiles.of(model.quantile, model.weights, ask.epsilon)
     dim = columns.width + bool(model.fit_intercept)
     if is_smoothed(model._way, model.smoothing, dim, model.coef_bound):
@@ -137,7 +137,7 @@ def _planes(
     found: list[Expected] = []
     for tau, plan in zip(asked.taus, _in_order(plans, asked.order(apart)), strict=True):
         labels = [f"{name} at {float(tau):g}" for name in names] if asked.several else names
-        found += model_errors(plan, shape, labels, n)
+        found += model_errors(plan, shape, labels, m)
     return found
 
 
@@ -154,7 +154,7 @@ def _odds(
     ask: Request,
     n: int,
 ) -> list[Expected]:
-    unit = unit_of(ask, n, model.missing)
+    unit, m = unit_of(ask, n, model.missing), shape.counted.of(n)
     classes = declared(model.classes)
     if len(classes) != 2:
         raise IncompatibleParts("three or more classes have no formula for their error.")
@@ -162,4 +162,4 @@ def _odds(
     resolved(ask.epsilon, None, design)
     bound = None if model.coef_bound is None else positive(model.coef_bound, "coef_bound")
     plans = ClassPlans(model._way, design, unit, bound, [1], 2, model._box).plans(ask.epsilon)
-    return model_errors(plans[0], shape, model._coefficients(columns), n)
+    return model_errors(plans[0], shape, model._coefficients(columns), m)

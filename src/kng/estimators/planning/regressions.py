@@ -14,6 +14,7 @@ import numpy as np
 from kng.core.bits import Simulator, simulator
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, whole
+from kng.core.privacy import AddRemove, ReplaceOne
 from kng.estimators.declared_classes import declared
 from kng.estimators.expectile import ExpectileRegressor
 from kng.estimators.huber import HuberRegressor
@@ -27,6 +28,7 @@ from kng.estimators.planning.expected import Expected
 from kng.estimators.planning.linear import ModelShape
 from kng.estimators.planning.models import errors_of
 from kng.estimators.planning.plain_fits import plain_fit
+from kng.estimators.planning.present import counted_of
 from kng.estimators.planning.report import ReleasePlan
 from kng.estimators.planning.scores import expectile_of_normal
 from kng.estimators.planning.statistics import read_target
@@ -61,6 +63,7 @@ def model_plan(
     coef: Any,
     intercept: Any,
     target: Any,
+    present: Any,
 ) -> ReleasePlan:
     """Plan a fit."""
     if not isinstance(model, _PLANNED):
@@ -73,8 +76,9 @@ def model_plan(
     bounds = model._covariates(columns)
     covariates = tuple(columns_of(bounds.low, bounds.high, centre, spread, None))
     shape = ModelShape(
-        covariates, _coefficients(model, columns, coef, intercept), _residual(model, residual)
-    )
+        covariates, _coefficients(model, columns, coef, intercept), _residual(model, residual),
+        counted_of(present, model.missing),
+    )  # fmt: skip
 
     def errors(records: int, cost: Fraction) -> list[Expected]:
         return errors_of(model, columns, shape, replace(ask, epsilon=cost), records)
@@ -153,11 +157,13 @@ def _said(columns: Columns, shape: ModelShape, residual: Any, coef: Any) -> str:
         for name, column in zip(columns.covariates, shape.covariates, strict=True)
     ]
     slopes = ", ".join(f"{slope:g}" for slope in shape.coefficients[-columns.width :])
-    words.append(f"slopes {slopes}" if coef is not None else "no effects (give coef= to guess some)")
+    words.append(
+        f"slopes {slopes}" if coef is not None else "no effects (give coef= to guess some)"
+    )
     if shape.residual is not None:
         doubt = "" if residual is not None else " (a guess; give residual= for a better one)"
         words.append(f"residuals normal with standard deviation {shape.residual:g}{doubt}")
-    return "; ".join(words)
+    return shape.counted.said("; ".join(words))
 
 
 def _numbers(model: PrivateModel, columns: Columns) -> list[str]:
@@ -174,24 +180,40 @@ def _trial(model: PrivateModel, columns: Columns, shape: ModelShape, n: int) -> 
     own = len(shape.coefficients) - len(shape.covariates)
     intercept = shape.coefficients[0] if own else 0.0
     slopes = np.array(shape.coefficients[own:])
+    alike = _alike(model)
 
     def trial(seed: int) -> tuple[Numbers, Numbers, Numbers]:
         rng = simulator(seed)
         X = np.column_stack([column.draw(rng, n) for column in shape.covariates])
         y = response(rng, intercept + X @ slopes, shape.residual)
-        fitted: Any = type(model)(
-            **{**model.get_params(deep=False), "ledger": None, "random_state": seed}
-        )
+        gone = shape.counted.absent(rng, n)
+        released = X.copy()
+        released[gone] = np.nan
+        fitted: Any = type(model)(**{**model.get_params(deep=False), **alike, "random_state": seed})
         if hasattr(model.bounds_X, "keys"):
             from kng.core.bounds import Bounds
 
             known = model._covariates(columns)
             fitted.bounds_X = Bounds(known.low, known.high)
-        fitted.fit(X, y)
+        fitted.fit(released, y)
         value = np.ravel(fitted.release_.value)
-        return value, plain_fit(model, X, y), truths
+        return value, plain_fit(model, X[~gone], y[~gone]), truths
 
     return trial
+
+
+def _alike(model: PrivateModel) -> dict[str, Any]:
+    """Return options with which an array has the law that a table has with the model's own.
+
+    Where people are replaced, that is the law of adding or removing one with half of epsilon.
+    """
+    found: dict[str, Any] = {"ledger": None, "where": None}
+    if model.person is not None:
+        ask = model._request()
+        halved = ask.epsilon / 2 if ask.neighbours == ReplaceOne.name else ask.epsilon
+        found |= {"person": None, "max_records": None, "records_per_person": ask.records_per_person}
+        found |= {"neighbours": AddRemove.name, "epsilon": halved}
+    return found
 
 
 def _truths(model: PrivateModel, columns: Columns, shape: ModelShape) -> list[float]:

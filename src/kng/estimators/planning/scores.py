@@ -28,6 +28,10 @@ RESIDUAL = ("squared", "huber", "pinball", "smoothed pinball", "expectile")
 _RESIDUALS = 64
 
 
+# A number for each prediction.
+Weights = Callable[[Array], Array]
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """Moments of psi at a prediction, beside the plane that the loss estimates.
@@ -43,8 +47,8 @@ class Score:
     """
 
     mean: Callable[[Array, Array], Array]
-    slope: Callable[[Array], Array]
-    square: Callable[[Array], Array]
+    slope: Weights
+    square: Weights
     shift: float = 0.0
 
 
@@ -95,7 +99,7 @@ def _of_residuals(pointwise: Any, s: float) -> Score:
     )
 
 
-def _steady(slope: float, square: float) -> tuple[Callable[[Array], Array], ...]:
+def _steady(slope: float, square: float) -> tuple[Weights, Weights]:
     return lambda at: np.full(len(at), slope), lambda at: np.full(len(at), square)
 
 
