@@ -70,6 +70,7 @@ _PHRASES = (
     (r"as in table\['age'\] or table\[\['age', 'pay'\]\]", "as in --column age --column pay"),
     # Guesses of a plan.
     (r"^(n|bins|coef|intercept|residual|share|shares|spread|target)(?= must| has \d)", r"--\1"),
+    (r"^(bins|present)(?= must| has | is )", r"--\1"),
     (r"\bHuberRegressor\b", "kng huber"),
     (r"\bLinearRegression\b", "kng linear"),
     # Parts are objects of Python; what is left to do at a shell is said before them.

@@ -11,7 +11,7 @@ from kng.estimators.assembled import ObjectivePerturbation
 from kng.estimators.huber import HuberRegressor
 from kng.estimators.linear import LinearRegression
 from kng.estimators.logistic import LogisticRegression
-from kng.estimators.planning.expected import Expected
+from kng.estimators.planning.expected import Expected, sound
 from kng.estimators.planning.linear import ModelShape
 from kng.estimators.planning.models import errors_of
 from kng.estimators.planning.report import Choice, times_plain
@@ -55,7 +55,7 @@ def _times(
     found = {}
     for name, rival in rivals.items():
         try:
-            errors = errors_of(rival, columns, shape, rival._request(), n)
+            errors = _errors(rival, columns, shape, n)
         except (IncompatibleParts, SpecError):
             continue
         plain = errors if plain is None else plain
@@ -64,6 +64,11 @@ def _times(
             [replace(e, noise=_beyond(e, p), sampling=p.sampling) for e, p in pairs]
         )
     return found
+
+
+def _errors(model: PrivateModel, columns: Columns, shape: ModelShape, n: int) -> Sequence[Expected]:
+    ask = model._request()
+    return sound(lambda m, _: errors_of(model, columns, shape, ask, m))(n, ask.epsilon)
 
 
 def _beyond(error: Expected, plain: Expected) -> float:
@@ -111,10 +116,10 @@ def _mechanisms(model: PrivateModel, small: bool) -> dict[str, PrivateModel]:
 def _shares(model: PrivateModel, shape: ModelShape) -> dict[str, PrivateModel]:
     """Compare shares of epsilon for the noise; the rest makes the ridge smaller.
 
-    A ridge costs nothing where slopes are 0, so that they have to be guessed.
+    Where slopes are 0 a ridge costs nothing, and there is nothing to compare.
     """
-    guessed = any(shape.coefficients[-len(shape.covariates) :])
-    if not isinstance(model, _PERTURBED) or model.mechanism != "auto" or not guessed:
+    effects = any(shape.coefficients[-len(shape.covariates) :])
+    if not isinstance(model, _PERTURBED) or model.mechanism != "auto" or not effects:
         return {}
     ways = {share: ObjectivePerturbation(share=float(share)) for share in _SHARES}
     stated = {share: _with(model, mechanism=way) for share, way in ways.items()}

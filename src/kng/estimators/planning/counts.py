@@ -22,7 +22,7 @@ from kng.estimators import count, histogram, proportion, total, variance
 from kng.estimators.noisy_sums import one_column
 from kng.estimators.planning.declared import Column, columns_of
 from kng.estimators.planning.dry_run import Numbers, Trial
-from kng.estimators.planning.expected import Expected
+from kng.estimators.planning.expected import Expected, sound
 from kng.estimators.planning.location import cut
 from kng.estimators.planning.present import counted_of
 from kng.estimators.planning.report import ReleasePlan
@@ -57,13 +57,14 @@ def _planned(
     def errors(records: int, cost: Fraction) -> list[Expected]:
         return errors_of(unit_of(replace(ask, epsilon=cost), records, missing), cost, records)
 
+    known = sound(errors)
     shared = {
         "epsilon": ask.epsilon, "neighbours": neighbours, "n_max": ask.n_max,
         "records_per_person": records_per_person,
     }  # fmt: skip
     return ReleasePlan(
-        statistic, number, ask.epsilon, tuple(errors(number, ask.epsilon)), shape, (),
-        read_target(target), "formula", errors, trial(number, shared),
+        statistic, number, ask.epsilon, tuple(known(number, ask.epsilon)), shape, (),
+        read_target(target), "formula", known, trial(number, shared),
     )  # fmt: skip
 
 
@@ -144,6 +145,9 @@ def histogram_plan(*, n: Any, bins: Any, shares: Any, present: Any, **options: A
     """Plan counts in bins."""
     listed = hasattr(bins, "__len__") and not isinstance(bins, str)
     names = [str(b) for b in bins] if listed else [f"bin {j + 1}" for j in range(_bins(bins))]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise SpecError(f"bins has {twice!r} twice; name each bin once.")
     if not 2 <= len(names) <= _MOST_BINS:
         raise SpecError(f"A plan is for 2 to {_MOST_BINS} bins; got {len(names)}.")
     stated = [1 / len(names)] * len(names) if shares is None else _parts(shares, len(names))
@@ -183,7 +187,7 @@ def _bins(bins: Any) -> int:
 def _parts(shares: Any, bins: int) -> list[float]:
     if not hasattr(shares, "__len__") or isinstance(shares, str) or len(shares) != bins:
         raise SpecError(f"shares must be a list with one number for each of the {bins} bins.")
-    parts = [_share(share, "each of the shares") for share in shares]
+    parts = [_share(share, "shares") for share in shares]
     if abs(sum(parts) - 1) > 1e-6:
         raise SpecError(f"shares must add up to 1; they add up to {sum(parts):.6g}.")
     return parts

@@ -26,7 +26,7 @@ _RAYS, _PLACES, _NEAREST = 256, 40, 1e-5
 _ASKED, _FEWER = np.array([1e-3, 0.05, 0.2, 0.5, 1.0]), 96
 # Places at which densities are summed: scores are linear within the nearest one.
 _FINE = np.geomspace(1e-9, 1, 600)
-_KEPT = 32
+_KEPT, _SHARP = 32, 0.1
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,16 @@ class Rays:
 _known: dict[Any, Rays] = {}
 
 
-def drawn_moments(plan: DensityPlan, score: Any, rows: Array, truth: Array, n: int) -> Array:
-    """Return E (theta - truth)(theta - truth)' of a draw."""
+def drawn_moments(plan: DensityPlan, score: Any, rows: Array, truth: Array, n: int) -> Array | None:
+    """Return E (theta - truth)(theta - truth)' of a draw; None where it is sharper than places."""
     key = _key(plan, rows, truth)
     if key not in _known:
         if len(_known) >= _KEPT:
             _known.clear()
         _known[key] = _rays(plan, score, rows, truth)
     rays = _known[key]
+    if n * float(plan.epsilon) * rays.exponents[:, 0].max() > _SHARP:
+        return None
     weights = rays.volumes - n * float(plan.epsilon) * rays.exponents - rays.base
     weights = np.exp(weights - weights.max())
     weights /= weights.sum()

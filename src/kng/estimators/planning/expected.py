@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, hypot, log10
+from math import ceil, floor, hypot, isfinite, log10
 from typing import Any
+
+import numpy as np
 
 from kng.core.errors import IncompatibleParts, SpecError
 
 # A release is worth its epsilon if its error is at most so many times the one without privacy.
 WORTH = 2.0
-_MOST_RECORDS, _MOST_EPSILON, _LEAST_EPSILON = 2**40, 1e4, 1e-5
+_EXTREME = (
+    "No error can be computed: a guess or a number of records is far too large or too small for "
+    "the bounds. Check n, spread, residual, coef and intercept."
+)
+_MOST_RECORDS, _MOST_EPSILON, _LEAST_EPSILON = 2**52, 1e4, 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,22 @@ class Expected:
 
 # Errors for a number of records and an epsilon.
 Errors = Callable[[int, Fraction], Sequence[Expected]]
+
+
+def sound(errors: Errors) -> Errors:
+    """Return the same function, which refuses what float64 cannot tell from 0 or from infinity."""
+
+    def checked(n: int, epsilon: Fraction) -> Sequence[Expected]:
+        with np.errstate(all="ignore"):
+            try:
+                found = errors(n, epsilon)
+            except (OverflowError, ZeroDivisionError, np.linalg.LinAlgError):
+                raise SpecError(_EXTREME) from None
+        if not all(isfinite(each.total) and each.sampling > 0 for each in found):
+            raise SpecError(_EXTREME)
+        return found
+
+    return checked
 
 
 def worst(errors: Sequence[Expected]) -> float:

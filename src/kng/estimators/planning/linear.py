@@ -127,11 +127,14 @@ def model_errors(
     shape: ModelShape,
     names: Sequence[str],
     n: int,
+    *,
     squares: bool = False,
+    wander: float = 0.0,
 ) -> list[Expected]:
     """Return the errors of coefficients in the caller's units.
 
-    ``squares`` compares with least squares, whatever loss the plan has.
+    ``squares`` compares with least squares, whatever loss the plan has; ``wander`` is how far the
+    centre of the ridge, if it was drawn, lies from the true one, in units of y.
     """
     loss: Any = plan.problem.loss
     design = loss.design
@@ -139,7 +142,7 @@ def model_errors(
     inverse = np.asarray(np.linalg.inv(found.curvature), dtype=float)
     own = inverse @ found.variance @ inverse / n
     if isinstance(plan, PerturbedPlan):
-        whole = _perturbed(plan, found, truth, n)
+        whole = _perturbed(plan, found, truth, n, wander / float(design.half_y))
     else:
         moved = inverse @ found.clipped
         whole = own + np.outer(moved, moved) + _drawn(plan, found, shape, truth, n)
@@ -157,11 +160,12 @@ def _least_squares(design: Design, shape: ModelShape, n: int) -> Array:
     return np.asarray(sigma**2 * np.linalg.inv(shape.moments(design)) / n)
 
 
-def _perturbed(plan: PerturbedPlan, found: Curves, truth: Array, n: int) -> Array:
+def _perturbed(plan: PerturbedPlan, found: Curves, truth: Array, n: int, wander: float) -> Array:
     dim = len(truth)
     norm, rate, ridge = plan.problem.norm, float(plan.rate), float(plan.ridge)
     noise = np.diag(ball_moments(norm, dim)) / rate**2
     pull = ridge * (truth - np.array([float(c) for c in plan.centre])) + n * found.clipped
+    noise[0, 0] += (ridge * wander) ** 2
     inverse = np.linalg.inv(n * found.curvature + ridge * np.eye(dim))
     return np.asarray(inverse @ (n * found.variance + noise + np.outer(pull, pull)) @ inverse)
 
@@ -181,7 +185,8 @@ def _drawn(plan: DensityPlan, found: Curves, shape: ModelShape, truth: Array, n:
     if not problem.domain.bounded:
         return np.asarray(peak)
     rows = shape.rows(problem.loss.design, _FEWER)  # type: ignore[attr-defined]
-    return drawn_moments(plan, shape.score(problem.loss), rows, truth, n)
+    found_there = drawn_moments(plan, shape.score(problem.loss), rows, truth, n)
+    return np.asarray(peak) if found_there is None else found_there
 
 
 def root_mean(errors: Sequence[Sequence[Expected]], weights: Sequence[float]) -> list[Expected]:

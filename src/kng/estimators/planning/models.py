@@ -20,9 +20,10 @@ from kng.estimators.huber import HuberRegressor
 from kng.estimators.huber_boxes import boxed_plan
 from kng.estimators.linear import LinearRegression
 from kng.estimators.logistic import LogisticRegression
-from kng.estimators.planning.declared import normal_share
+from kng.estimators.planning.declared import Column, normal_share
 from kng.estimators.planning.expected import Expected
 from kng.estimators.planning.linear import ModelShape, model_errors, root_mean
+from kng.estimators.planning.location import quantile_error
 from kng.estimators.planning.units import unit_of
 from kng.estimators.poisson import PoissonRegressor
 from kng.estimators.public_facts import Columns, resolved
@@ -61,8 +62,9 @@ def errors_of(
     resolved(ask.epsilon, bound, design)
     fit = model._planned(design, ask, bound, unit, _unopened)
     squares = isinstance(model, LinearRegression)
+    wander = _wander(fit, shape, m) if model._way.centre is None else 0.0
     pairs = [
-        (model_errors(plan, shape, names, m, squares), weight)
+        (model_errors(plan, shape, names, m, squares=squares, wander=wander), weight)
         for plan, weight in _made(fit, shape, m)
     ]
     return root_mean([errors for errors, _ in pairs], [weight for _, weight in pairs])
@@ -98,6 +100,17 @@ def _made(fit: Fit, shape: ModelShape, n: int) -> list[tuple[PerturbedPlan | Den
         (plan.after([*first, (int(k),)]), float(weights[k]))
         for k in np.flatnonzero(weights > _RARE)
     ]
+
+
+def _wander(fit: Fit, shape: ModelShape, n: int) -> float:
+    """Return how far a drawn centre of y, which the ridge draws to, lies from the true one."""
+    if not isinstance(fit.plan, AdaptivePlan) or len(fit.before) < 2:
+        return 0.0
+    plan = fit.before[0].plans[0]
+    bounds, (middle, size) = plan.problem.records.bounds, response_of(shape)
+    low, high = float(bounds.low[0]), float(bounds.high[0])
+    response = Column(low, high, min(max(middle, low), high), size)
+    return quantile_error(_rate(plan), response, 0.5, n).noise
 
 
 def response_of(shape: ModelShape) -> tuple[float, float]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import log
+from math import log, pi, sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -22,9 +22,9 @@ from kng.estimators.linear import LinearRegression
 from kng.estimators.logistic import LogisticRegression
 from kng.estimators.model_plans import PlannedModel
 from kng.estimators.planning.choices import choices
-from kng.estimators.planning.declared import Array, columns_of
+from kng.estimators.planning.declared import Array, Column, columns_of
 from kng.estimators.planning.dry_run import Numbers, Trial, measured
-from kng.estimators.planning.expected import Expected
+from kng.estimators.planning.expected import Expected, sound
 from kng.estimators.planning.linear import ModelShape
 from kng.estimators.planning.models import errors_of
 from kng.estimators.planning.plain_fits import plain_fit
@@ -39,7 +39,10 @@ from kng.estimators.regression import PrivateModel
 
 # Data sets that are simulated where there is no formula.
 _SIMULATED = 20
-_SIXTH = 1 / 6
+# Without a guess residuals are so large, in ranges of y: with effects y spreads over a sixth of it.
+_SEVENTH = 1 / 7
+# What log-odds and logarithms of counts have in place of residuals: effects are measured in it.
+_UNITS = (pi / sqrt(3), 0.5)
 # Logarithms of means beyond this are no counts that are simulated.
 _MOST_LOG = 40.0
 _PLANNED = (
@@ -49,7 +52,7 @@ _PLANNED = (
 # Models whose responses have the spread that their mean says.
 _SPREAD = (LogisticRegression, PoissonRegressor)
 # Without a guess counts are so large, in parts of their range.
-_USUAL_COUNT = 1 / 4
+_USUAL_COUNT, _LEAST_COUNT = 1 / 4, 1e-9
 
 
 def model_plan(
@@ -75,15 +78,21 @@ def model_plan(
     columns = _columns(model, features)
     bounds = model._covariates(columns)
     covariates = tuple(columns_of(bounds.low, bounds.high, centre, spread, None))
-    shape = ModelShape(
-        covariates, _coefficients(model, columns, coef, intercept), _residual(model, residual),
-        counted_of(present, model.missing),
-    )  # fmt: skip
+    size = _residual(model, residual)
+    unit = size or _UNITS[isinstance(model, PoissonRegressor)]
+    coefficients = _coefficients(model, covariates, coef, intercept, unit)
+    shape = ModelShape(covariates, coefficients, size, counted_of(present, model.missing))
+
+    held = shape.counted.of(number)
+    if held <= len(coefficients):
+        raise SpecError(
+            f"n must be larger: {len(coefficients)} coefficients need more than {held} records."
+        )
 
     def errors(records: int, cost: Fraction) -> list[Expected]:
         return errors_of(model, columns, shape, replace(ask, epsilon=cost), records)
 
-    trial, known = _trial(model, columns, shape, number), errors
+    trial, known = _trial(model, columns, shape, number), sound(errors)
     how, formula = "formula", True
     try:
         expected = tuple(known(number, ask.epsilon))
@@ -95,7 +104,7 @@ def model_plan(
     return ReleasePlan(
         model._statistic, number, ask.epsilon, expected, _said(columns, shape, residual, coef),
         choices(model, columns, shape, number) if formula else (), read_target(target), how,
-        errors if formula else None, trial,
+        known if formula else None, trial,
     )  # fmt: skip
 
 
@@ -119,23 +128,35 @@ def _columns(model: PrivateModel, features: Any) -> Columns:
 
 
 def _coefficients(
-    model: PrivateModel, columns: Columns, coef: Any, intercept: Any
+    model: PrivateModel, covariates: Sequence[Column], coef: Any, intercept: Any, unit: float
 ) -> tuple[float, ...]:
-    """Read guesses of the coefficients; without them slopes are 0 and y is in the middle."""
-    slopes = [0.0] * columns.width
-    if coef is not None:
+    """Read guesses of the coefficients; the plane goes through the middle of what it goes through.
+
+    Without guesses slopes explain a quarter of the variance of y together: a ridge that draws to 0
+    must not look right because there is nothing to find. ``unit`` is the deviation of residuals.
+    """
+    if coef is None:
+        each = unit / sqrt(3 * len(covariates))
+        slopes = [
+            (-1) ** j * each / column.deviation if column.deviation else 0.0
+            for j, column in enumerate(covariates)
+        ]
+    else:
         slopes = [float(exact(v, "coef")) for v in np.atleast_1d(coef).tolist()]
-    if len(slopes) != columns.width:
-        raise SpecError(f"coef has {len(slopes)} numbers for {columns.width} covariates.")
+    if len(slopes) != len(covariates):
+        raise SpecError(f"coef has {len(slopes)} numbers for {len(covariates)} covariates.")
     if not model.fit_intercept:
         return tuple(slopes)
+    if intercept is not None:
+        return float(exact(intercept, "intercept")), *slopes
     middle = 0.0
     if model.bounds_y is not None:
         low, high = response_bounds(model.bounds_y)
         middle = float(low + high) / 2
         if isinstance(model, PoissonRegressor):
-            middle = log(float(low) + _USUAL_COUNT * float(high - low))
-    return (middle if intercept is None else float(exact(intercept, "intercept")), *slopes)
+            middle = log(max(float(low) + _USUAL_COUNT * float(high - low), _LEAST_COUNT))
+    away = sum(b * column.mean for b, column in zip(slopes, covariates, strict=True))
+    return middle - away, *slopes
 
 
 def _residual(model: PrivateModel, residual: Any) -> float | None:
@@ -147,7 +168,7 @@ def _residual(model: PrivateModel, residual: Any) -> float | None:
         return float(positive(residual, "residual"))
     if model.bounds_y is not None:
         low, high = response_bounds(model.bounds_y)
-        return float(high - low) * _SIXTH
+        return float(high - low) * _SEVENTH
     return float(positive(getattr(model, "threshold", 1), "threshold"))
 
 
@@ -156,13 +177,12 @@ def _said(columns: Columns, shape: ModelShape, residual: Any, coef: Any) -> str:
         f"{name} {column.described()}"
         for name, column in zip(columns.covariates, shape.covariates, strict=True)
     ]
-    slopes = ", ".join(f"{slope:g}" for slope in shape.coefficients[-columns.width :])
-    words.append(
-        f"slopes {slopes}" if coef is not None else "no effects (give coef= to guess some)"
-    )
+    slopes = ", ".join(f"{slope:.3g}" for slope in shape.coefficients[-columns.width :])
+    effects = "" if coef is not None else " (a guess; give coef= for a better one)"
+    words.append(f"slopes {slopes}{effects}")
     if shape.residual is not None:
         doubt = "" if residual is not None else " (a guess; give residual= for a better one)"
-        words.append(f"residuals normal with standard deviation {shape.residual:g}{doubt}")
+        words.append(f"residuals normal with standard deviation {shape.residual:.4g}{doubt}")
     return shape.counted.said("; ".join(words))
 
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from kng.core.bits import simulator
 from kng.core.bounds import Bounds, bounds_of
-from kng.core.errors import IncompatibleParts
+from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import positive, whole
 from kng.core.privacy import ReplaceOne
 from kng.estimators.mean import _MEAN, _on_the_sum, mean
 from kng.estimators.planned import planned
 from kng.estimators.planning.declared import Column, columns_of
 from kng.estimators.planning.dry_run import Numbers
-from kng.estimators.planning.expected import Errors, Expected
+from kng.estimators.planning.expected import Errors, Expected, sound
 from kng.estimators.planning.location import mean_errors, quantile_errors
 from kng.estimators.planning.present import counted_of
 from kng.estimators.planning.report import Choice, ReleasePlan, times_plain
@@ -27,13 +27,15 @@ from kng.estimators.quantile import _parts, _plans, _taus, quantile
 from kng.estimators.request import Request, request_of, way_of
 from kng.mechanisms import KNorm
 
+# As for linear models.
+_LEAST, _MOST = Fraction(1, 10**12), 10**6
 _NORMS = ("auto", "weighted-sup", "l1", "l2")
 
 
 def asked(epsilon: Any, neighbours: str, records_per_person: int, n: Any) -> Request:
     """Read what every plan is told; a private number of records is bounded by twice the guess."""
     most = None if neighbours == ReplaceOne.name else 2 * whole(n, "n", 1)
-    return request_of(
+    ask = request_of(
         epsilon=epsilon,
         neighbours=neighbours,
         n_max=most,
@@ -41,6 +43,11 @@ def asked(epsilon: Any, neighbours: str, records_per_person: int, n: Any) -> Req
         ledger=None,
         random_state=None,
     )
+    if not _LEAST <= ask.epsilon <= _MOST:
+        raise SpecError(
+            f"epsilon must lie between 1e-12 and 1e6 for a plan; got {float(ask.epsilon):g}."
+        )
+    return ask
 
 
 def _names(bounds: Bounds, statistic: str) -> list[str]:
@@ -95,7 +102,7 @@ def mean_plan(
                 raise IncompatibleParts("This norm does not know how large its noise is.")
             return found
 
-        return errors
+        return sound(errors)
 
     errors = errors_in(norm)
     choices: tuple[Choice, ...] = ()
@@ -152,6 +159,8 @@ def quantile_plan(
         found = quantile_errors(plans, column, taus, counted.of(records))
         return [replace(found[0], name=statistic)] if len(found) == 1 else found
 
+    known = sound(errors)
+
     def trial(seed: int) -> tuple[Numbers, Numbers, Numbers]:
         rng = simulator(seed)
         data = column.draw(rng, number)
@@ -167,9 +176,9 @@ def quantile_plan(
         return np.atleast_1d(release.value), plain, [column.quantile(v) for v in shares]
 
     return ReleasePlan(
-        statistic, number, ask.epsilon, tuple(errors(number, ask.epsilon)),
+        statistic, number, ask.epsilon, tuple(known(number, ask.epsilon)),
         counted.said(said(box, [column], spread is not None)), (), read_target(target), "formula",
-        errors, trial,
+        known, trial,
     )  # fmt: skip
 
 
