@@ -74,6 +74,8 @@ def model_plan(
             f"{type(model).__name__} has no plan yet. Plan LinearRegression, HuberRegressor, "
             "QuantileRegressor, ExpectileRegressor, LogisticRegression or PoissonRegressor."
         )
+    # A plan charges nothing, so that it asks for no ledger.
+    model = type(model)(**{**model.get_params(deep=False), "ledger": None})
     number, ask = whole(n, "n", 2), model._request()
     columns = _columns(model, features)
     bounds = model._covariates(columns)
