@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import sqrt
 from typing import Any
 
@@ -32,9 +33,10 @@ from kng.estimators.planning.draws import drawn_moments, spread_evenly
 from kng.estimators.planning.expected import Expected
 from kng.estimators.planning.present import ALL_COUNT, Counted
 from kng.estimators.planning.scores import RESIDUAL, Score, clipped_score, score_of
+from kng.estimators.planning.solved import Moves, stretched
 
-# Rows of covariates that scores are averaged over, and along rays.
-_ROWS, _FEWER = 2**12, 2**9
+# Rows of covariates that scores are averaged over, along rays, and for each draw of noise.
+_ROWS, _FEWER, _FEWEST = 2**12, 2**9, 2**5
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class Curves:
     clipped: Array
 
 
+@lru_cache(maxsize=256)
 def curves(loss: Any, shape: ModelShape) -> Curves:
     """Return H, S and the mean score of a loss for the declared shape, or refuse."""
     design, score = loss.design, shape.score(loss)
@@ -143,6 +146,8 @@ def model_errors(
     own = inverse @ found.variance @ inverse / n
     if isinstance(plan, PerturbedPlan):
         whole = _perturbed(plan, found, truth, n, wander / float(design.half_y))
+        stretch = _stretch(plan, found, shape, truth, n)
+        whole = whole * np.outer(stretch, stretch)
     else:
         moved = inverse @ found.clipped
         whole = own + np.outer(moved, moved) + _drawn(plan, found, shape, truth, n)
@@ -168,6 +173,20 @@ def _perturbed(plan: PerturbedPlan, found: Curves, truth: Array, n: int, wander:
     noise[0, 0] += (ridge * wander) ** 2
     inverse = np.linalg.inv(n * found.curvature + ridge * np.eye(dim))
     return np.asarray(inverse @ (n * found.variance + noise + np.outer(pull, pull)) @ inverse)
+
+
+def _stretch(plan: PerturbedPlan, found: Curves, shape: ModelShape, truth: Array, n: int) -> Array:
+    """Return how much larger errors are than those of a line, where that is known."""
+    norm, loss = plan.problem.norm, plan.problem.loss
+    dim = len(truth)
+    if not isinstance(norm.shape, BoxShape) or loss.pointwise.name == "squared":  # type: ignore[attr-defined]
+        return np.ones(dim)
+    sides = np.array([float(w) for w in norm.shape.half_widths] or [1.0] * dim)
+    root = np.linalg.cholesky(n * found.variance)
+    centre = np.array([float(c) for c in plan.centre])
+    rows = shape.rows(loss.design, _FEWEST)  # type: ignore[attr-defined]
+    by = Moves(sides, float(plan.rate), np.asarray(root), float(plan.ridge), centre)
+    return stretched(shape.score(loss), rows, truth, n, by)
 
 
 def _drawn(plan: DensityPlan, found: Curves, shape: ModelShape, truth: Array, n: int) -> Array:
