@@ -47,7 +47,9 @@ CASES = {
         ((300, 0.1), (3000, 0.02), (3000, 1.0)),
     ),
     "variance": Case(lambda n, e: kng.variance.plan(n=n, epsilon=e, **LINE)),
-    "quantile 0.9": Case(lambda n, e: kng.quantile.plan(0.9, n=n, epsilon=e, **LINE)),
+    "quantile 0.9": Case(
+        lambda n, e: kng.quantile.plan(0.9, n=n, epsilon=e, **LINE), replicates=4000
+    ),
     "median": Case(lambda n, e: kng.median.plan(n=n, epsilon=e, **LINE)),
     "linear": Case(
         lambda n, e: kng.LinearRegression(epsilon=e, **PLANE).plan(n=n, **SHAPE), replicates=500
