@@ -32,6 +32,7 @@ def run(capfd: pytest.CaptureFixture[str]) -> Run:
         code = main([str(word) for word in words])
         outcome = Outcome(code, *capfd.readouterr())
         assert "Traceback" not in outcome.out + outcome.err
+        assert "\x0e" not in outcome.out + outcome.err  # a reference that nobody worded
         return outcome
 
     return call
@@ -47,6 +48,7 @@ def shell() -> Run:
             command, capture_output=True, text=True, timeout=50, check=False, **options
         )
         assert "Traceback" not in done.stdout + done.stderr
+        assert "\x0e" not in done.stdout + done.stderr
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     return call

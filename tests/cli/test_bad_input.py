@@ -166,9 +166,9 @@ def test_arguments(run, ages, ledger, tmp_path, case):
         (["1"], "strictly between 0 and 1"),
         (["1.5"], "strictly between 0 and 1"),
         (["-0.5"], "strictly between 0 and 1"),
-        (["nan"], "q must be a finite number, got 'nan'."),
-        (["half"], "q must be a number, got 'half'."),
-        (["0.5", "1/2"], "q repeats a quantile"),
+        (["nan"], "--quantile must be a finite number, got 'nan'."),
+        (["half"], "--quantile must be a number, got 'half'."),
+        (["0.5", "1/2"], "--quantile repeats a quantile"),
         ([], "quantile is missing; state it, as in --quantile 0.9."),
     ],
 )

@@ -335,6 +335,9 @@ def test_bad_input_is_refused_with_a_clear_error_and_nothing_charged(statistic, 
     assert isinstance(caught.value, ValueError | TypeError)
     message = str(caught.value)
     assert [part for part in refusal.says if part not in message] == []
+    if refusal.error not in {SchemaError, IncompatibleParts}:  # about data, or about two parts
+        assert set(refusal.options) & set(caught.value.arguments)
+    assert "\x0e" not in message + repr(caught.value), "a reference that nobody worded"
     assert "\n" not in message
     assert message.endswith(".")
     assert message.count(". ") <= 2, "a message is one or two sentences, and an example"
@@ -375,6 +378,7 @@ def test_bad_quantiles_are_refused_and_nothing_charged(q, error, says, ledger):
         kng.quantile(RECORDS, q, bounds=(0, 10), epsilon=1, ledger=ledger)
     assert type(caught.value) is error
     message = str(caught.value)
+    assert caught.value.arguments == ("q",)
     words = message.replace(";", " ").replace(",", " ").split()
     assert says[0] in words, "the message names the argument"
     assert [part for part in says[1:] if part not in message] == []

@@ -117,7 +117,7 @@ def test_what_cannot_be_read_is_refused_before_the_charge(case, tmp_path):
         (["--query", "SELECT x FROM 'a.parquet' LIMIT 3"], 4, "LIMIT"),
         (["--query", "SELECT x FROM"], 4, "cannot be parsed"),
         (["--query", "SELECT x FROM 'b.parquet'"], 4, "No such file"),
-        (["d.duckdb"], 2, "--table 'name'"),
+        (["d.duckdb"], 2, "--table name"),
         (["d.duckdb", "--table", "u"], 4, "no table 'u'"),
         (["a.parquet", "--table", "u"], 2, "means nothing for Parquet files"),
         (["--table", "u"], 2, "DATA"),

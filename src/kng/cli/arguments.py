@@ -44,7 +44,7 @@ def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
         The options of the command, by name; those not given are None or empty.
     """
     if options["epsilon"] is None:
-        raise SpecError("epsilon is missing; state what the release may cost, as in --epsilon 1.")
+        raise SpecError("--epsilon is missing; state what the release may cost, as in --epsilon 1.")
     arguments = {"epsilon": options["epsilon"]}
     arguments |= {name: options[name] for name in _SAME_NAME if options.get(name) is not None}
     for name in _LISTED:
@@ -119,7 +119,7 @@ def read_regression(
         return _read_formula(options), ()
     target = options["target"]
     if target is None:
-        raise SpecError("target is missing; name the column to predict, as in --target income.")
+        raise SpecError("--target is missing; name the column to predict, as in --target income.")
     columns = (table.columns or {}).items()
     declared = {name: c.bounds for name, c in columns if c.kind == "number" and c.bounds}
     stated = named_bounds(options["bounds"]) if options["bounds"] or not declared else {}
@@ -169,7 +169,7 @@ def read_classes(options: Mapping[str, Any], table: Table) -> Sequence[Any]:
     if text is None and levels is not None:
         return tuple(levels)
     if text is None:
-        raise SpecError("classes are missing; name the labels, as in --classes no,yes.")
+        raise SpecError("--classes are missing; name the labels, as in --classes no,yes.")
     labels = tuple(listed(text))
     try:
         return tuple(float(label) for label in labels)
@@ -240,7 +240,7 @@ def _covariates(text: str | None, bounds: Mapping[str, Ends], target: str) -> tu
         covariates = tuple(listed(text))
     if not any(covariates):
         raise SpecError(
-            "covariates are missing; name them and their bounds, as in --covariates age "
+            "--covariates are missing; name them and their bounds, as in --covariates age "
             "--bounds age=0:120."
         )
     if target in covariates:
@@ -259,7 +259,7 @@ def read_bounds(texts: Sequence[str], columns: Sequence[str]) -> Ends | dict[str
     """Read LOW:HIGH once for all columns or once for each, or COLUMN=LOW:HIGH once per column."""
     if not texts:
         raise SpecError(
-            "bounds are missing. They are public facts about a record and are never read from "
+            "--bounds are missing. They are public facts about a record and are never read from "
             "the data; state them, as in --bounds 0:100 or --bounds age=0:120."
         )
     pairs = [(name, _ends(text, ends)) for text in texts for name, ends in [_split(text)]]
@@ -296,7 +296,7 @@ def read_setting(option: str, texts: Sequence[str]) -> str | dict[str, str] | No
 def read_quantiles(texts: Sequence[str]) -> str | list[str]:
     """Read --quantile, which must be there."""
     if not texts:
-        raise SpecError("quantile is missing; state it, as in --quantile 0.9.")
+        raise SpecError("--quantile is missing; state it, as in --quantile 0.9.")
     return one_or_several(texts)
 
 
@@ -310,8 +310,8 @@ def open_ledger(path: str, account: str | None = None, analyst: str | None = Non
     """Open a ledger that exists; only ``kng budget create`` makes one."""
     try:
         return Ledger(path, account=account or "default", analyst=analyst)
-    except SpecError as error:
-        if analyst is not None and "has no analyst" in str(error):
+    except SpecError:
+        if analyst is not None and _opens(path, account):
             raise SpecError(
                 f"{path} has no share for analyst {analyst!r} yet. Give one with: kng budget share "
                 f"{path} --analyst {analyst} --cap CAP"
@@ -321,6 +321,14 @@ def open_ledger(path: str, account: str | None = None, analyst: str | None = Non
             f"{path} holds no budget{'' if account is None else f' called {account!r}'}. Check the "
             f"path, or create one with: kng budget create {path}{named} --epsilon CAP"
         ) from None
+
+
+def _opens(path: str, account: str | None) -> bool:
+    try:
+        Ledger(path, account=account or "default")
+    except SpecError:
+        return False
+    return True
 
 
 def _split(text: str) -> tuple[str | None, str]:

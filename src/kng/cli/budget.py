@@ -156,7 +156,7 @@ def _cap(
             raise SpecError("--rho is a cap of its own. Leave out --epsilon and --delta.")
         return rho, "rho"
     if epsilon is None:
-        raise SpecError("epsilon is missing; state the cap of the budget, as in --epsilon 2.")
+        raise SpecError("--epsilon is missing; state the cap of the budget, as in --epsilon 2.")
     if delta is None:
         return epsilon, None
     return rho_at(read_cap(epsilon), read_delta(delta)), "rho"

@@ -69,7 +69,7 @@ def proportion(**options: Any) -> None:
     from kng.core.errors import SpecError
 
     if options["of"] is None:
-        raise SpecError("of is missing; say what the share is of, as in --of \"smoker = 'yes'\".")
+        raise SpecError("--of is missing; say what the share is of, as in --of \"smoker = 'yes'\".")
 
     def read(options: dict[str, Any], table: kng.Table) -> dict[str, Any]:
         return {**_records(options, table), "of": options["of"]}

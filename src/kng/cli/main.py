@@ -103,11 +103,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(charge.tell())
         return INTERRUPTED
     except Exception as error:
-        return _explain(error)
+        return _explain(error, _asked(sys.argv[1:] if arguments is None else arguments))
     return code if isinstance(code, int) else OK
 
 
-def _explain(error: Exception) -> int:
+def _asked(words: Sequence[str]) -> click.Command:
+    """Return the command that the words ask for."""
+    command: click.Command = commands
+    for word in words:
+        if isinstance(command, click.Group):
+            command = command.commands.get(word, command)
+    return command
+
+
+def _explain(error: Exception, command: click.Command) -> int:
     """Tell a failure in one message and return its exit code."""
     # Imported here because it loads NumPy, which a run that goes well may not need.
     from kng.core.errors import (
@@ -129,7 +138,7 @@ def _explain(error: Exception) -> int:
         (KngError, ARGUMENT),
     ):
         if isinstance(error, kind):
-            _say(at_the_shell(str(error)))
+            _say(at_the_shell(error.message, command))
             return code
     _say(
         "Sorry, kng stopped for a reason that it did not foresee. No detail is shown, because it "

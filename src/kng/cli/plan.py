@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kng.cli.models import MODELS
 from kng.cli.options import NEIGHBOURS, RECORDS_PER_PERSON, option, with_options
 from kng.cli.verbosity import VERBOSITY
 
@@ -35,14 +36,6 @@ _TAKES = {
     "expectile": (*_MODEL, "residual", "expectile"),
     "logistic": tuple(name for name in _MODEL if name != "response"),
     "poisson": _MODEL,
-}
-_MODELS = {
-    "linear": "LinearRegression",
-    "huber": "HuberRegressor",
-    "quantreg": "QuantileRegressor",
-    "expectile": "ExpectileRegressor",
-    "logistic": "LogisticRegression",
-    "poisson": "PoissonRegressor",
 }
 _GUESSES = ("spread", "centre", "coef", "shares")
 _FLAGS = {"q": "--quantile"}
@@ -131,13 +124,13 @@ def plan(statistic: str, **options: Any) -> None:
     _refuse(statistic, options)
     replicates = options["simulate"]
     count = None if replicates is None else whole(replicates, "--simulate", 1)
-    found = _model(statistic, options) if statistic in _MODELS else _statistic(statistic, options)
+    found = _model(statistic, options) if statistic in MODELS else _statistic(statistic, options)
     picture = None if options["svg"] is None else found.to_svg()
     text = found.to_json(indent=2)
     for name, content in (("out", text), ("svg", picture)):
         if options[name] is not None and content is not None:
             _write(f"--{name}", options[name], content)
-    click.echo(text if options["as_json"] else _at_the_shell(repr(found)))
+    click.echo(text if options["as_json"] else repr(_by_commands(found, statistic)))
     if count is not None:
         click.echo(f"\n{found.simulate(count)!r}", err=options["as_json"])
     for name in ("out", "svg"):
@@ -166,7 +159,7 @@ def _refuse(statistic: str, options: Mapping[str, Any]) -> None:
     for name, whose, example in needed:
         if whose == statistic and name in takes and not options[name]:
             flag = _FLAGS.get(name, f"--{name}")
-            shown = f"age={example}" if statistic in _MODELS and name == "bounds" else example
+            shown = f"age={example}" if statistic in MODELS and name == "bounds" else example
             raise SpecError(f"{flag} is missing; state it, as in {flag} {shown}.")
 
 
@@ -220,17 +213,20 @@ def _model(statistic: str, options: Mapping[str, Any]) -> ReleasePlan:
         told["quantile"] = given.pop("q")
     guesses = ("n", "target", "residual", "spread", "centre", "coef", "intercept", "present")
     told |= {name: value for name, value in given.items() if name not in guesses}
-    made: ReleasePlan = getattr(kng, _MODELS[statistic])(**told).plan(
+    made: ReleasePlan = getattr(kng, MODELS[statistic])(**told).plan(
         **{name: value for name, value in given.items() if name in guesses}
     )
     return made
 
 
-def _at_the_shell(text: str) -> str:
-    """Return a plan with options where the library has arguments, and commands for estimators."""
-    for command, estimator in _MODELS.items():
-        text = re.sub(rf"\b{estimator}\b", command, text)
-    return re.sub(r"\bgive (\w+)=(?= )", r"give --\1", text)
+def _by_commands(plan: ReleasePlan, statistic: str) -> ReleasePlan:
+    """Return a plan with the names of commands where the library has those of estimators."""
+    names = {estimator: command for command, estimator in MODELS.items()}
+    choices = tuple(
+        replace(each, times={names.get(value, value): times for value, times in each.times.items()})
+        for each in plan.choices
+    )
+    return replace(plan, statistic=statistic, choices=choices)
 
 
 def _write(name: str, path: str, text: str) -> None:

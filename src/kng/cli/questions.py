@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import kng
+from kng.cli.models import MODELS
 from kng.core.errors import KngError, SpecError
 from kng.core.exact import positive
 from kng.estimators.batch import Question
@@ -22,14 +23,6 @@ _FUNCTIONS = {
     **{name: name for name in ("mean", "quantile", "median", "geometric_median", "count")},
     **{name: name for name in ("proportion", "histogram", "sum", "variance")},
     "geomedian": "geometric_median",
-}
-_MODELS = {
-    "linear": "LinearRegression",
-    "huber": "HuberRegressor",
-    "quantreg": "QuantileRegressor",
-    "expectile": "ExpectileRegressor",
-    "logistic": "LogisticRegression",
-    "poisson": "PoissonRegressor",
 }
 # Of the batch; a question may not say otherwise.
 _SHARED = ("neighbours", "n_max", "records_per_person", "person", "max_records")
@@ -131,7 +124,7 @@ def _table(name: Any, faults: list[str]) -> kng.Table | None:
     try:
         return kng.Table.declared(name) if is_word(name) else kng.Table(name)
     except KngError as error:
-        faults.append(str(error).rstrip("."))
+        faults.append(error.message.rstrip("."))
         return None
 
 
@@ -142,7 +135,7 @@ def _epsilon(top: Mapping[str, Any], faults: list[str]) -> Fraction | None:
     try:
         return positive(top["epsilon"], "epsilon")
     except KngError as error:
-        faults.append(str(error).rstrip("."))
+        faults.append(error.message.rstrip("."))
         return None
 
 
@@ -154,7 +147,7 @@ def _shares(listed: Sequence[Any], faults: list[str]) -> list[Fraction]:
         try:
             found.append(positive(share, "share"))
         except KngError as error:
-            faults.append(f"question {at + 1}: {str(error).rstrip('.')}")
+            faults.append(f"question {at + 1}: {error.message.rstrip('.')}")
             found.append(Fraction(0))
     return found
 
@@ -193,13 +186,13 @@ def _asked(
         function = getattr(kng, _FUNCTIONS[statistic])
         known = _arguments(function) | {"column"} | ({"quantile"} & {statistic})
         reading = partial(_function, function)
-    elif statistic in _MODELS:
-        model = getattr(kng, _MODELS[statistic])
+    elif statistic in MODELS:
+        model = getattr(kng, MODELS[statistic])
         known = _arguments(model) - {"bounds_X", "bounds_y"}
         known |= {"target", "covariates", "formula", "bounds"}
         reading = partial(_model, model)
     else:
-        known_names = ", ".join([*_FUNCTIONS, *_MODELS])
+        known_names = ", ".join([*_FUNCTIONS, *MODELS])
         faults.append(f"{where}: statistic must be one of {known_names}; found {statistic!r}")
         return None
     before = len(faults)
@@ -209,7 +202,7 @@ def _asked(
     try:
         return reading(table, stated, part)
     except KngError as error:
-        faults.append(f"{where}: {str(error).rstrip('.')}")
+        faults.append(f"{where}: {error.message.rstrip('.')}")
         return None
 
 

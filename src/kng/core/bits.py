@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.errors import SpecError, SpecTypeError
+from kng.core.naming import argument
 
 _BLOCK = 1024
 # More bits than this are bought by themselves.
@@ -174,8 +175,9 @@ def bits_of(random_state: Any) -> Bits:
         return SeededBits(int(random_state.randint(2**31)))
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
         raise SpecTypeError(
-            f"random_state must be None or a whole number, got {type(random_state).__name__}."
+            f"{argument('random_state')} must be None or a whole number, got "
+            f"{type(random_state).__name__}."
         )
     if random_state < 0:
-        raise SpecError(f"random_state must not be negative, got {random_state}.")
+        raise SpecError(f"{argument('random_state')} must not be negative, got {random_state}.")
     return SeededBits(int(random_state))

@@ -13,6 +13,7 @@ import numpy as np
 from kng.core.dates import DAY, stated_seconds
 from kng.core.errors import SpecError, SpecTypeError
 from kng.core.exact import exact, show
+from kng.core.naming import argument
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +48,14 @@ def bounds_of(value: Any, name: str = "bounds") -> Bounds:
     """
     if value is None:
         raise SpecError(
-            f"{name} are missing. They are public facts about a record and are never read from "
-            f"the data; state them, as in {name}=(0, 100)."
+            f"{argument(name)} are missing. They are public facts about a record and are never "
+            f"read from the data; state them, as in {argument(name, (0, 100))}."
         )
     if isinstance(value, Bounds):
         return value
     if isinstance(value, Mapping):
         if not value:
-            raise SpecError(f"{name} name no column; give {{column: (low, high)}}.")
+            raise SpecError(f"{argument(name)} name no column; give {{column: (low, high)}}.")
         pairs = [_pair(pair, f"{name}[{column!r}]") for column, pair in value.items()]
         days = [_days(pair) for pair in pairs]
         known = [pair if found is None else found for pair, found in zip(pairs, days, strict=True)]
@@ -84,7 +85,9 @@ def _named(value: Mapping[Any, Any], name: str) -> tuple[str, ...]:
     """Return the columns as text, which is how the data are asked for them."""
     columns = tuple(str(column) for column in value)
     if len(set(columns)) < len(columns):
-        raise SpecError(f"{name} name a column twice, once as text and once not; name it once.")
+        raise SpecError(
+            f"{argument(name)} name a column twice, once as text and once not; name it once."
+        )
     return columns
 
 
@@ -103,15 +106,15 @@ def _turned(value: Any, name: str) -> Any:
     turned = [list(ends) for ends in zip(*numbers, strict=True)]
     if len(numbers) == 2 and turned != numbers and all(a < b for a, b in turned):
         raise SpecError(
-            f"{name} may be (lows, highs) or one (low, high) per column, and both would fit. Write "
-            f"{_array(numbers)} if these are lows, then highs, and {_array(turned)} if they are "
-            "pairs; or name columns, as in {'age': (0, 120)}."
+            f"{argument(name)} may be (lows, highs) or one (low, high) per column, and both would "
+            f"fit. Write {_array(numbers)} if these are lows, then highs, and {_array(turned)} if "
+            "they are pairs; or name columns, as in {'age': (0, 120)}."
         )
     if len(numbers) == 2 and turned != numbers and isinstance(value, tuple):
         raise SpecError(
-            f"{name} must be (lows, highs), one array per end and low < high; these fit only as "
-            f"one pair per column. Write {_array(turned)}, a list of pairs, or name columns, as in "
-            "{'age': (0, 120)}."
+            f"{argument(name)} must be (lows, highs), one array per end and low < high; these fit "
+            f"only as one pair per column. Write {_array(turned)}, a list of pairs, or name "
+            "columns, as in {'age': (0, 120)}."
         )
     return turned
 
@@ -129,28 +132,31 @@ def _array(rows: list[list[Fraction]]) -> str:
 def _check(lows: tuple[Fraction, ...], highs: tuple[Fraction, ...], name: str) -> None:
     if not lows or len(lows) != len(highs):
         raise SpecError(
-            f"{name} need one low and one high end per column, got {len(lows)} and {len(highs)}."
+            f"{argument(name)} need one low and one high end per column, got {len(lows)} and "
+            f"{len(highs)}."
         )
     for low, high in zip(lows, highs, strict=True):
         if low >= high:
             raise SpecError(
-                f"{name} must satisfy low < high, got ({show(low)}, {show(high)}). State the "
-                f"public range of a record, as in {name}=(0, 100)."
+                f"{argument(name)} must satisfy low < high, got ({show(low)}, {show(high)}). State "
+                f"the public range of a record, as in {argument(name, (0, 100))}."
             )
 
 
 def _pair(value: Any, name: str) -> tuple[Any, Any]:
     if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
         raise SpecTypeError(
-            f"{name} must be a pair (low, high), got {type(value).__name__}. For example (0, 100)."
+            f"{argument(name)} must be a pair (low, high), got {type(value).__name__}. For example "
+            "(0, 100)."
         )
     if isinstance(value, np.ndarray) and value.ndim == 2 and len(value) != 2:
         raise SpecError(
-            f"{name} must be a pair (low, high), numbers or one array per end; got an array of "
-            f"shape {value.shape}. Lows come first, then highs: give its transpose, {name}.T."
+            f"{argument(name)} must be a pair (low, high), numbers or one array per end; got an "
+            f"array of shape {value.shape}. Lows come first, then highs: give its transpose, "
+            f"{name}.T."
         )
     if len(value) != 2:
-        raise SpecError(f"{name} must be a pair (low, high), got {len(value)} values.")
+        raise SpecError(f"{argument(name)} must be a pair (low, high), got {len(value)} values.")
     return value[0], value[1]
 
 

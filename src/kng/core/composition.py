@@ -18,6 +18,7 @@ from typing import Any
 
 from kng.core.errors import SpecError
 from kng.core.exact import exact
+from kng.core.naming import argument
 
 # Answers are multiples of 2**-BITS, rounded up.
 _BITS = 64
@@ -33,7 +34,9 @@ def read_delta(value: Any) -> Fraction:
     """Read the probability with which a promise may fail."""
     delta = exact(value, "delta")
     if not 0 < delta < 1:
-        raise SpecError(f"delta must lie strictly between 0 and 1, as in 1e-6; got {value}.")
+        raise SpecError(
+            f"{argument('delta')} must lie strictly between 0 and 1, as in 1e-6; got {value}."
+        )
     return delta
 
 

@@ -26,6 +26,7 @@ from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
 from kng.core.exact import show
 from kng.core.lattice import AffineMap, Lattice
+from kng.core.naming import argument
 
 # Standardised coefficients are released in steps of 2**-30, far below any noise, within +-2**10.
 _STEP = Fraction(1, 2**30)
@@ -57,8 +58,8 @@ def from_zero(low: Fraction, high: Fraction, steps: int) -> Column:
     if last - first < _FEWEST:
         raise SpecError(
             f"bounds ({show(low)}, {show(high)}) are too narrow for their distance from 0: "
-            f"fit_intercept=False measures from 0, in steps of {show(step)}. Fit an intercept, "
-            "which measures from their middle."
+            f"{argument('fit_intercept', False)} measures from 0, in steps of {show(step)}. Fit an "
+            "intercept, which measures from their middle."
         )
     return first * step, last * step, step
 

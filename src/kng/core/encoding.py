@@ -20,6 +20,7 @@ from kng.core.bounds import Bounds
 from kng.core.errors import SpecError
 from kng.core.exact import exact, positive, show
 from kng.core.lattice import Lattice, power_of_two_below
+from kng.core.naming import argument
 
 # With at most 2**44 steps, 2**17 records sum to at most 2**61: one batch never overflows an int64,
 # and batches are added as Python integers. This is the whole overflow argument, and it is checked
@@ -91,13 +92,13 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
     for size, width in zip(step, bounds.width, strict=True):
         if size > width:
             raise SpecError(
-                f"granularity must not exceed the range of the bounds, got {show(size)} for a "
-                f"range of {show(width)}."
+                f"{argument('granularity')} must not exceed the range of the bounds, got "
+                f"{show(size)} for a range of {show(width)}."
             )
         if width // size > MOST_STEPS:
             raise SpecError(
-                f"granularity {show(size)} cuts the range {show(width)} into more than 2**44 "
-                "steps; give a larger granularity."
+                f"{argument('granularity')} {show(size)} cuts the range {show(width)} into more "
+                "than 2**44 steps; give a larger granularity."
             )
     instead = each_column(DROP if missing is None else missing, "missing", bounds)
     default = [_instead(item) for item in instead]
@@ -108,8 +109,8 @@ def encoding_of(bounds: Bounds, *, granularity: Any, missing: Any, bits: int) ->
             continue
         if not low <= value <= high:
             raise SpecError(
-                f"missing must lie inside the bounds ({show(low)}, {show(high)}), got "
-                f"{show(value)}."
+                f"{argument('missing')} must lie inside the bounds ({show(low)}, {show(high)}), "
+                f"got {show(value)}."
             )
         whole.append(min(round((value - low) / size), int((high - low) // size)))
     return Encoding(bounds, step, tuple(whole))
@@ -129,7 +130,7 @@ def each_column(value: Any, name: str, bounds: Bounds) -> list[Any]:
         named = {str(column): item for column, item in value.items()}
         if bounds.columns is None or set(named) != set(bounds.columns):
             raise SpecError(
-                f"{name} must name the same columns as the bounds, got "
+                f"{argument(name)} must name the same columns as the bounds, got "
                 f"{', '.join(map(repr, value))}."
             )
         return [named[column] for column in bounds.columns]
@@ -138,7 +139,8 @@ def each_column(value: Any, name: str, bounds: Bounds) -> list[Any]:
     if isinstance(value, list | tuple):
         if len(value) != columns:
             raise SpecError(
-                f"{name} must be one number or one per column ({columns}), got {len(value)}."
+                f"{argument(name)} must be one number or one per column ({columns}), got "
+                f"{len(value)}."
             )
         return list(value)
     return [value] * columns

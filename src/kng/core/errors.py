@@ -20,9 +20,33 @@ from types import TracebackType
 
 import numpy as np
 
+from kng.core.naming import arguments_of, joined, parts, told
+
 
 class KngError(Exception):
-    """Root of every error that this library raises on purpose."""
+    """Root of every error that this library raises on purpose.
+
+    Its text has the words of Python, in which a plain program shows it.
+
+    Attributes
+    ----------
+    arguments : tuple of str
+        The names of the arguments that the message is about, in the order in which it names them.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(told(message))
+        self._parts = parts(message)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the arguments that the message is about."""
+        return tuple(dict.fromkeys(arguments_of(self.message)))
+
+    @property
+    def message(self) -> str:
+        """The message with its references, for another message or another front end."""
+        return joined(self._parts)
 
 
 class SpecError(KngError, ValueError):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kng.core.errors import SpecError, SpecTypeError
+from kng.core.naming import argument
 
 _MOST_DIGITS = 300
 _LARGEST = 10**_MOST_DIGITS
@@ -36,7 +37,9 @@ def exact(value: Any, name: str) -> Fraction:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, (bool, np.bool_)):
-        raise SpecTypeError(f"{name} must be a number, got {value!r}. Give it as 1, 0.5 or '1/3'.")
+        raise SpecTypeError(
+            f"{argument(name)} must be a number, got {value!r}. Give it as 1, 0.5 or '1/3'."
+        )
     if isinstance(value, numbers.Rational | np.integer):
         whole_or_ratio = int(value) if isinstance(value, np.integer) else value
         return _moderate(Fraction(whole_or_ratio), name)
@@ -46,10 +49,10 @@ def exact(value: Any, name: str) -> Fraction:
         if slash:
             divisor = _decimal(bottom, value, name)
             if divisor == 0:
-                raise SpecError(f"{name} must be a finite number, got {value!r}.")
+                raise SpecError(f"{argument(name)} must be a finite number, got {value!r}.")
             ratio /= divisor
         return _moderate(ratio, name)
-    raise SpecTypeError(f"{name} must be a number, got {type(value).__name__}.")
+    raise SpecTypeError(f"{argument(name)} must be a number, got {type(value).__name__}.")
 
 
 def _decimal(text: str, value: Any, name: str) -> Fraction:
@@ -57,11 +60,11 @@ def _decimal(text: str, value: Any, name: str) -> Fraction:
     try:
         number = Decimal(text)
     except InvalidOperation:
-        raise SpecError(f"{name} must be a number, got {_shown(value)}.") from None
+        raise SpecError(f"{argument(name)} must be a number, got {_shown(value)}.") from None
     if not number.is_finite():
-        raise SpecError(f"{name} must be a finite number, got {_shown(value)}.")
+        raise SpecError(f"{argument(name)} must be a finite number, got {_shown(value)}.")
     if number and abs(number.adjusted()) > _MOST_DIGITS:
-        raise SpecError(_OUT_OF_RANGE.format(name=name))
+        raise SpecError(_OUT_OF_RANGE.format(name=argument(name)))
     return Fraction(number)
 
 
@@ -69,7 +72,7 @@ def _moderate(number: Fraction, name: str) -> Fraction:
     """Refuse what float64 could not hold: later steps compute with the nearest double."""
     above, under = abs(number.numerator), number.denominator
     if above and (above * _LARGEST < under or above > under * _LARGEST):
-        raise SpecError(_OUT_OF_RANGE.format(name=name))
+        raise SpecError(_OUT_OF_RANGE.format(name=argument(name)))
     return number
 
 
@@ -82,7 +85,7 @@ def positive(value: Any, name: str) -> Fraction:
     """Read a public number that must be greater than zero."""
     number = exact(value, name)
     if number <= 0:
-        raise SpecError(f"{name} must be greater than 0, got {value}.")
+        raise SpecError(f"{argument(name)} must be greater than 0, got {value}.")
     return number
 
 
@@ -93,13 +96,15 @@ def positives(values: Any, name: str) -> tuple[Fraction, ...]:
     """
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise SpecTypeError(
-            f"{name} must be a list of numbers, one per coordinate, got {values!r}."
+            f"{argument(name)} must be a list of numbers, one per coordinate, got {values!r}."
         )
     numbers = tuple(v if isinstance(v, Fraction) else positive(v, name) for v in values)
     if numbers and min(numbers) <= 0:
-        raise SpecError(f"{name} must be greater than 0, got {min(numbers)}.")
+        raise SpecError(f"{argument(name)} must be greater than 0, got {min(numbers)}.")
     if numbers and (max(numbers) > _LARGEST_MADE or min(numbers) * _LARGEST_MADE < 1):
-        raise SpecError(f"{name} must lie between 1e-305 and 1e305, which float64 can hold.")
+        raise SpecError(
+            f"{argument(name)} must lie between 1e-305 and 1e305, which float64 can hold."
+        )
     return numbers
 
 
@@ -107,7 +112,9 @@ def whole(value: Any, name: str, least: int) -> int:
     """Read a public whole number that must be at least ``least``."""
     number = exact(value, name)
     if number.denominator != 1 or number < least:
-        raise SpecError(f"{name} must be a whole number of at least {least}, got {value}.")
+        raise SpecError(
+            f"{argument(name)} must be a whole number of at least {least}, got {value}."
+        )
     return int(number)
 
 

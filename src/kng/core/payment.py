@@ -64,5 +64,6 @@ def settle(ledger: Ledger, charge: Charge, payload: str) -> None:
         ledger.settle(charge, payload)
     except LedgerError as error:
         raise PrivateZoneError(
-            f"The release was charged, but the ledger could not store it: {error} The charge stays."
+            f"The release was charged, but the ledger could not store it: {error.message} The "
+            "charge stays."
         ) from None

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from kng.core.errors import SpecError
 from kng.core.exact import positive, whole
+from kng.core.naming import argument
 
 
 class Guarantee(StrEnum):
@@ -147,7 +148,9 @@ class PrivacyUnit:
     def __post_init__(self) -> None:
         read_records(self.records_per_person)
         if self.rows_per_record is not None and isinstance(self.neighbours, ReplaceOne):
-            raise SpecError("rows_per_record needs neighbours='add-remove'.")
+            raise SpecError(
+                f"{argument('rows_per_record')} needs {argument('neighbours', 'add-remove')}."
+            )
         rows = self.records_per_person * (self.rows_per_record or 1)
         object.__setattr__(self, "rows", rows * self.neighbours.changes)
 
@@ -160,7 +163,9 @@ def read_records(value: Any) -> int:
     """Read how many records one person may have."""
     number = whole(value, "records_per_person", 1)
     if number > 2**53:
-        raise SpecError("records_per_person must be at most 2**53: no file holds more records.")
+        raise SpecError(
+            f"{argument('records_per_person')} must be at most 2**53: no file holds more records."
+        )
     return number
 
 

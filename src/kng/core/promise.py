@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from kng.core.errors import SpecError
+from kng.core.naming import argument, keyword
 
 _PLACES = str, os.PathLike
 
@@ -24,14 +25,14 @@ class Promise:
         if self.relation not in (None, neighbours):
             raise SpecError(
                 f"The table is declared with relation {self.relation!r}, and the release asks for "
-                f"neighbours={neighbours!r}. Use neighbours={self.relation!r}, or change the "
-                "declaration."
+                f"{argument('neighbours', neighbours)}. Use "
+                f"{argument('neighbours', self.relation)}, or change the declaration."
             )
-        if self.ledger is None or _same(self.ledger, ledger):
+        if self.ledger is None or same_account(self.ledger, ledger):
             return
         raise SpecError(
             f"The table is declared with {_called(self.ledger)}, and the release asks for "
-            f"{_called(ledger)}. Leave out ledger=, or change the declaration."
+            f"{_called(ledger)}. Leave out {keyword('ledger')}, or change the declaration."
         )
 
 
@@ -46,7 +47,7 @@ class Account(Protocol):
         ...
 
 
-def _same(declared: Any, asked: Any) -> bool:
+def same_account(declared: Any, asked: Any) -> bool:
     """Tell whether two are one account, however they are given."""
     for one, other in ((asked, declared), (declared, asked)):
         if isinstance(one, Account):

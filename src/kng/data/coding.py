@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kng.core.errors import SchemaError
 from kng.core.groups import Groups, Level
+from kng.core.naming import argument
 from kng.data.engine import Asked, Block, Column, Floats, Kind
 from kng.data.labels import Labels
 from kng.data.recipe import Recipe
@@ -120,10 +121,11 @@ def _labels(column: Column, levels: Sequence[Level]) -> Labels:
         return Labels(tuple(numbers))
     kind, given = column.kind.value, "texts" if texts else "numbers"
     remedy = {
-        Kind.TEXT: "Give its levels as texts",
+        Kind.TEXT: f"Give its levels as texts, as in {argument('by', {column.name: ['01', '02']})}",
         Kind.NUMBER: "Give its levels as numbers",
         Kind.BOOLEAN: "Give True and False",
     }.get(column.kind, "Choose a column of texts, numbers or truth values")
     raise SchemaError(
-        f"by: column {column.name!r} holds {kind}, and its levels are {given}. {remedy}."
+        f"{argument('by')}: column {column.name!r} holds {kind}, and its levels are {given}. "
+        f"{remedy}."
     )

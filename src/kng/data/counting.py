@@ -17,6 +17,7 @@ from kng.core.bounds import Bounds
 from kng.core.encoding import Encoding
 from kng.core.errors import KngError, SchemaError
 from kng.core.groups import Groups
+from kng.core.naming import argument, renamed
 from kng.data.bins import Edges, Rule
 from kng.data.engine import Asked, Block, Column, Engine, Floats, Kind
 from kng.data.grouped import GroupedTable
@@ -150,7 +151,7 @@ def open_binned(
         named = "the column" if column.name is None else f"column {column.name!r}"
         raise SchemaError(
             f"{named} of {engine.called} holds {column.kind.value}s, and the levels are texts. "
-            "Give the levels as numbers, as in levels=[0, 1]."
+            f"Give the levels as numbers, as in {argument('levels', [0, 1])}."
         )
     else:
         import pyarrow.compute  # noqa: F401 - loaded before anything is charged
@@ -166,10 +167,7 @@ def open_judged(
         condition = Filter.of(of, engine.columns(), engine.called)
     except KngError as error:
         # The grammar is that of where, and so are its messages.
-        message = str(error)
-        raise type(error)(
-            f"of{message.removeprefix('where')}" if message.startswith("where") else message
-        ) from None
+        raise type(error)(renamed(error.message, {"where": "of"})) from None
     return _opened(engine, Judged(condition), encoding, present, groups)
 
 
@@ -208,8 +206,8 @@ def _table(data: Any, option: str) -> Engine:
     engine = open_table(data)
     if engine is None:
         raise SchemaError(
-            f"{option} names columns, but the data have no column names. Give a data frame, a file "
-            "or a table."
+            f"{argument(option)} names columns, but the data have no column names. Give a data "
+            "frame, a file or a table."
         )
     return engine
 
@@ -224,6 +222,6 @@ def _refuse_names(encoding: Encoding, present: Present, groups: Groups | None) -
     if present != ALL or groups is not None:
         option = "where" if groups is None else "by"
         raise SchemaError(
-            f"{option} names columns, but the data have no column names. Give a data frame, a file "
-            "or a table."
+            f"{argument(option)} names columns, but the data have no column names. Give a data "
+            "frame, a file or a table."
         )

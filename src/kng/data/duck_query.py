@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 
 from kng.core.errors import SchemaError, SpecError
+from kng.core.naming import argument
 from kng.data.duck import DuckEngine, connected, footers, scan
 from kng.data.files import files_of
 from kng.data.resources import Resources
@@ -155,17 +156,21 @@ def open_table(table: Table) -> DuckEngine:
     kind = "queries" if database is None else "DuckDB databases"
     table.refuse(kind, takes=("table", "query", "rows_per_record"))
     if table.table is not None and table.query is not None:
-        raise SpecError("table and query are both given; give one of them.")
+        raise SpecError(
+            f"{argument('table')} and {argument('query')} are both given; give one of them."
+        )
     if table.table is None and table.query is None:
         raise SpecError(
             f"{'the database' if database is None else database.name} holds tables; say which one "
-            "is read by table='name', or give a query."
+            f"is read by {argument('table', 'name')}, or give a query."
         )
     place = DuckQuery(table.resources, database)
     if table.query is not None:
         return _engine(select_of(table.query), place, table, "the query")
     if database is None:
-        raise SpecError("table names a table of a database; give the database as the data.")
+        raise SpecError(
+            f"{argument('table')} names a table of a database; give the database as the data."
+        )
     stored = Stored(tuple(str(table.table).split(".")))
     called = f"table {table.table!r} of {database.name}"
     return _engine(Select((Star(None),), stored), place, table, called)

@@ -8,6 +8,7 @@ from typing import Any, overload
 from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError
 from kng.core.groups import Groups
+from kng.core.naming import argument, keyword
 from kng.data.coding import Coded, Coding
 from kng.data.column_kinds import stated_recipe
 from kng.data.engine import Column, Engine, Kind, state_schema
@@ -57,13 +58,13 @@ def open_source(
     if engine is None:
         if names is not None:
             raise SchemaError(
-                f"bounds name columns ({', '.join(names)}), but the data have no column names. "
-                "Give a data frame, or bounds as a pair."
+                f"{argument('bounds')} name columns ({', '.join(names)}), but the data have no "
+                "column names. Give a data frame, or bounds as a pair."
             )
         if present != ALL:
             raise SchemaError(
-                f"{'where' if present.where else 'person'} names a column, but the data have no "
-                "column names. Give a data frame, a file or a table."
+                f"{argument('where' if present.where else 'person')} names a column, but the data "
+                "have no column names. Give a data frame, a file or a table."
             )
         engine = MemoryEngine(layout(data, width))
         recipe = _number_recipe(engine, tuple(range(width)), encoding.bounds.dates)
@@ -89,13 +90,14 @@ def _open_groups(data: Any, encoding: Encoding, present: Present, groups: Groups
     engine = open_table(data)
     if engine is None:
         raise SchemaError(
-            "by names columns, but the data have no column names. Give a data frame, a file or a "
-            "table."
+            f"{argument('by')} names columns, but the data have no column names. Give a data "
+            "frame, a file or a table."
         )
     names = encoding.bounds.columns
     if names is None:
         raise SchemaError(
-            "With by= the bounds must name their columns, as in bounds={'wage': (0, 100)}."
+            f"With {keyword('by')} the bounds must name their columns, as in "
+            f"{argument('bounds', {'wage': (0, 100)})}."
         )
     positions = positions_of(engine, names, len(encoding), numbers=0)
     recipe = _number_recipe(engine, positions, encoding.bounds.dates)

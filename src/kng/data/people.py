@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from kng.core.encoding import BATCH_RECORDS
 from kng.core.errors import IncompatibleParts, SchemaError
+from kng.core.naming import argument, keyword
 from kng.core.privacy import Assumption
 from kng.data.engine import Asked, Block, Blocks, Column, Engine, Floats, Kind, LocalEngine
 from kng.data.recipe import nothing
@@ -63,14 +64,14 @@ class Person:
         if known.count(name) != 1:
             found = "no column" if name not in known else "two columns"
             raise SchemaError(
-                f"person={name!r}, and {called} has {found} of this name. It has "
+                f"{argument('person', name)}, and {called} has {found} of this name. It has "
                 f"{', '.join(repr(each) for each in known[:20])}."
             )
         column = columns[known.index(name)]
         if column.kind not in _READS:
             raise SchemaError(
-                f"person={name!r}: the column holds {column.kind.value}. Ids are texts or whole "
-                "numbers."
+                f"{argument('person', name)}: the column holds {column.kind.value}. Ids are texts "
+                "or whole numbers."
             )
         import pyarrow.compute  # noqa: F401 - loaded before anything is charged
 
@@ -90,8 +91,9 @@ class PeopleEngine(LocalEngine):
     def __init__(self, engine: Engine, person: Person, condition: Filter | None) -> None:
         if engine.rows_per_record is not None:
             raise SchemaError(
-                "person= limits the records of a table, and this is a query that can drop or "
-                "multiply rows. Give the table itself, and a condition by where=."
+                f"{keyword('person')} limits the records of a table, and this is a query that can "
+                "drop or multiply rows. Give the table itself, and a condition by "
+                f"{keyword('where')}."
             )
         self.called, self.memory = engine.called, engine.memory
         self.assumptions: tuple[Assumption, ...] = engine.assumptions
@@ -123,7 +125,7 @@ class PeopleEngine(LocalEngine):
 
     def count(self) -> int:
         """Refuse: how many records are shown is private."""
-        raise IncompatibleParts("With person= the number of records is private.")
+        raise IncompatibleParts(f"With {keyword('person')} the number of records is private.")
 
     def blocks(self, asked: Asked) -> Blocks:
         """Yield the records that are shown."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kng.core.errors import SchemaError
+from kng.core.naming import argument, in_python, outside_python
 from kng.data.engine import Engine
+
+_WHICH = in_python("s to use,") + outside_python(f" with {argument('column')}, or")
 
 
 def positions_of(
@@ -19,16 +22,16 @@ def positions_of(
         if len(columns) != width:
             raise SchemaError(
                 f"{called} {has} {len(columns)} columns ({_listed(known)}), the bounds describe "
-                f"{width}. Name the columns to use, as in bounds={{{known[0]!r}: (0, 100)}}."
-                f"{engine.advice(())}"
+                f"{width}. Name the column{_WHICH} as in "
+                f"{argument('bounds', {known[0]: (0, 100)})}.{engine.advice(())}"
             )
         names = [str(name) for name in known]
     absent = [name for name in names if name not in known]
     if absent:
         they = "they have" if has == "have" else "it has"
         raise SchemaError(
-            f"{called} {has} no column named {absent[0]!r}; {they} {_listed(known)}."
-            f"{engine.advice(names)}"
+            f"{called} {has} no column named {absent[0]!r}; {they} "
+            f"{_listed(known)}.{engine.advice(names)}"
         )
     twice = [name for name in names if known.count(name) > 1]
     if twice:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kng.core.errors import SchemaError, SpecError
+from kng.core.naming import argument, keyword
 from kng.core.privacy import Assumption
 from kng.data.arrow import block_of
 from kng.data.arrow_cells import prepare
@@ -86,7 +87,7 @@ class PostgresQuery:
         if len(found) > 1:
             raise SchemaError(
                 f"the database has tables {dotted(found[0])} and {dotted(found[1])}; give the one "
-                "that you mean by table=."
+                f"that you mean by {keyword('table')}."
             )
         return self.stored(found[0] if found else table.path)
 
@@ -225,7 +226,7 @@ def open_table(table: Table) -> PostgresEngine:
     if (table.table is None) == (table.query is None):
         raise SpecError(
             "an address of PostgreSQL needs the name of a table or a query, and one of them: "
-            "table='people', or query='SELECT age FROM people'."
+            f"{argument('table', 'people')}, or {argument('query', 'SELECT age FROM people')}."
         )
     if table.query is not None:
         select, called = select_of(table.query), "the query"

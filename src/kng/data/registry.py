@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kng.core.errors import SchemaError
+from kng.core.naming import in_python
 from kng.data.engine import Engine
 from kng.data.files import suffix_of
 from kng.data.table import Table, table_of
@@ -80,7 +81,8 @@ def _module_of(source: str | Path) -> str:
     if mark:
         known = ", ".join(f"{name}://" for name in SCHEMES)
         raise SchemaError(
-            f"cannot read {scheme[:20]}:// addresses, only {known}. Give a file or a data frame."
+            f"cannot read {scheme[:20]}:// addresses, only {known}. Give a "
+            f"file{in_python(' or a data frame')}."
         )
     if text == "-":
         return SUFFIXES[".csv"]
@@ -88,7 +90,8 @@ def _module_of(source: str | Path) -> str:
     if suffix not in SUFFIXES:
         raise SchemaError(
             f"cannot tell what {Path(text).name!r} is; file names must end in one of "
-            f"{', '.join(SUFFIXES)}. Load other formats yourself and give the data frame."
+            f"{', '.join(SUFFIXES)}. Convert other formats to Parquet or CSV "
+            f"first{in_python(', or give a data frame')}."
         )
     return SUFFIXES[suffix]
 

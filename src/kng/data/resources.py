@@ -9,6 +9,7 @@ from typing import Any
 
 from kng.core.errors import SpecError
 from kng.core.exact import whole
+from kng.core.naming import argument
 from kng.core.records import USUAL_MEMORY
 
 # Of these bytes an engine gets half and records that are kept a quarter. What a loss makes of
@@ -43,12 +44,14 @@ def resources_of(memory_limit: Any, threads: Any) -> Resources:
     """Read a limit such as "2GB" or a number of bytes, and a number of threads."""
     memory = USUAL_MEMORY if memory_limit is None else _bytes(memory_limit)
     if memory < _LEAST:
-        raise SpecError(f"memory_limit must be at least 128MB, got {memory_limit!r}.")
+        raise SpecError(f"{argument('memory_limit')} must be at least 128MB, got {memory_limit!r}.")
     if memory > _MOST:
-        raise SpecError("memory_limit must be at most 1024TB. Give a size such as '4GB'.")
+        raise SpecError(
+            f"{argument('memory_limit')} must be at most 1024TB. Give a size such as '4GB'."
+        )
     number = None if threads is None else whole(threads, "threads", 1)
     if number is not None and number > _MOST_THREADS:
-        raise SpecError(f"threads must be at most {_MOST_THREADS}, got {threads}.")
+        raise SpecError(f"{argument('threads')} must be at most {_MOST_THREADS}, got {threads}.")
     return Resources(memory, number)
 
 
@@ -56,6 +59,9 @@ def _bytes(value: Any) -> int:
     if isinstance(value, str):
         found = _SIZE.fullmatch(value)
         if found is None:
-            raise SpecError(f"memory_limit must be a size such as '2GB' or '500MB', got {value!r}.")
+            raise SpecError(
+                f"{argument('memory_limit')} must be a size such as '2GB' or '500MB', got "
+                f"{value!r}."
+            )
         return int(Fraction(found[1]) * _UNITS[found[2].upper()])
     return whole(value, "memory_limit", 1)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kng.core.errors import SchemaError
+from kng.core.naming import argument, keyword
 
 # One record, one row. The tables themselves have no children.
 _KEEPING = frozenset(
@@ -55,14 +56,14 @@ def plan_of(frame: Any) -> FramePlan:
         raise SchemaError(
             "the Spark frame filters or joins tables, and Spark skips parts of them by statistics "
             "that leave out NaN, so that one record could decide about others. Give the table "
-            "itself, with where= for some of its records."
+            f"itself, with {keyword('where')} for some of its records."
         )
     unknown = [name for name in names if name not in _KEEPING | _BOUNDED]
     if unknown:
         raise SchemaError(
             f"the Spark frame is a query with {_spoken(unknown[0])}, where one record can change "
             "more than its own row. Give the table itself; unions are possible with "
-            "rows_per_record and neighbours='add-remove'."
+            f"{argument('rows_per_record')} and {argument('neighbours', 'add-remove')}."
         )
     for node in nodes:
         for expression in _listed(node.expressions()):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kng.core.errors import SpecError, UnknownName
+from kng.core.naming import argument
 from kng.core.promise import Promise
 from kng.data.declared.toml_file import FILE, declared_table
 from kng.data.resources import Resources, resources_of
@@ -155,13 +156,15 @@ class Table:
         usual = ("memory_limit", "threads", *_DECLARED, *takes)
         for name in _FACTS:
             if name not in usual and getattr(self, name) is not None:
-                raise SpecError(f"{name} means nothing for {kind}. Leave it out.")
+                raise SpecError(f"{argument(name)} means nothing for {kind}. Leave it out.")
 
     def refuse_declared(self, kind: str) -> None:
         """Refuse declarations where nothing could hold a release to them."""
         for name in _DECLARED:
             if getattr(self, name) is not None:
-                raise SpecError(f"{name} means nothing for {kind}. Give a data frame or a file.")
+                raise SpecError(
+                    f"{argument(name)} means nothing for {kind}. Give a data frame or a file."
+                )
 
 
 # What is declared for every release, of whatever kind the source is.

@@ -17,6 +17,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
 from kng.core.errors import SchemaError, SpecError
+from kng.core.naming import argument
 
 
 def covariates_in(X: Any, width: int | None) -> Any:
@@ -105,7 +106,8 @@ def _table(rows: Any, width: int | None) -> NDArray[Any]:
         # No row may decide it: the number of covariates is a public fact.
         raise SchemaError(
             "X is a list, which does not say how many covariates a record has. Reshape your data "
-            "into an array, or give bounds_X with one low and one high per covariate."
+            f"into an array, or give {argument('bounds_X')} with one low and one high per "
+            "covariate."
         )
     table = np.full((len(rows), width), None, dtype=object)
     for i, row in enumerate(rows):

@@ -17,6 +17,7 @@ from kng.core.delta import changes
 from kng.core.errors import SpecError
 from kng.core.exact import exact
 from kng.core.lattice import Lattice
+from kng.core.naming import argument
 from kng.core.parts import Domain, Norm, Point
 from kng.core.perturbed import PerturbedPlan
 from kng.core.plan import NoisePlan
@@ -224,7 +225,9 @@ class ObjectivePerturbation(Assembled):
             share = exact(self.share, "share")
             object.__setattr__(self, "share", share)
             if not 0 < share < 1:
-                raise SpecError(f"share must lie strictly between 0 and 1, got {self.share}.")
+                raise SpecError(
+                    f"{argument('share')} must lie strictly between 0 and 1, got {self.share}."
+                )
 
     def _domain(self) -> Domain:
         domain: Domain = Whole(base=Uniform()) if self.domain is None else self.domain

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import whole
 from kng.core.lattice import Lattice
+from kng.core.naming import argument
 from kng.core.parts import Domain, Norm, Point, described
 from kng.core.privacy import AddRemove, Neighbours, PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
@@ -249,8 +250,8 @@ class Assembled:
             return setting, open_source(data, setting.named)
         if not isinstance(self.loss, Linear) or asked.bounds is not None:
             raise SpecError(
-                "y is the response of kng.losses.Linear, beside X with bounds_X and bounds_y. "
-                "A table has bounds."
+                f"y is the response of kng.losses.Linear, beside X with {argument('bounds_X')} and "
+                f"{argument('bounds_y')}. A table has bounds."
             )
         from kng.data import open_regression
         from kng.estimators.array_shapes import covariates_in, names_in, response_in
@@ -265,8 +266,9 @@ class Assembled:
     def _refuse_untargeted(self, asked: Asked) -> None:
         if asked.bounds is None:
             raise SpecError(
-                f"{described(self.loss)} needs a response: give X and y with bounds_X and "
-                "bounds_y, or a table with bounds and Linear(..., target='name')."
+                f"{described(self.loss)} needs a response: give X and y with "
+                f"{argument('bounds_X')} and {argument('bounds_y')}, or a table with bounds and "
+                "Linear(..., target='name')."
             )
 
     def _posed(self, asked: Asked, columns: Columns | None, ask: Request) -> Posed:

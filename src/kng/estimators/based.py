@@ -11,6 +11,7 @@ from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.kinds import members, require
 from kng.core.lattice import Lattice
+from kng.core.naming import argument, in_python
 from kng.core.parts import Base, Domain, described
 from kng.core.regions import Region
 from kng.core.release import Release
@@ -28,8 +29,9 @@ def base_part(value: Any) -> None:
         return
     if type(value).__module__ == "builtins" and not isinstance(value, type):
         raise SpecError(
-            f"base must be one of {', '.join(map(repr, NAMES))}, a base of kng.bases or an "
-            f"earlier Release; got {value!r}."
+            f"{argument('base')} must be one of "
+            f"{', '.join(map(repr, NAMES))}{in_python(', a base of kng.bases')} or an earlier "
+            f"Release; got {value!r}."
         )
     require(value, "base", members(Base))
 
@@ -38,8 +40,9 @@ def effects_based(base: Any, domain: Domain, half: Fraction | None) -> Domain:
     """Return a domain of effects with the base that is stated; by name its scale is ``half``."""
     if half is None and base in ("gaussian", "student"):
         raise SpecError(
-            f"base={base!r} has half the range of y as its scale, and bounds_y is missing. Give "
-            "it, or a base such as kng.bases.Gaussian(10)."
+            f"{argument('base', base)} has half the range of y as its scale, and "
+            f"{argument('bounds_y')} is missing. Give "
+            f"it{in_python(', or a base such as kng.bases.Gaussian(10)')}."
         )
     ours: Domain = domain.based(base_of(base, [Fraction(0)], [half or Fraction(1)]))  # type: ignore[attr-defined]
     return ours

@@ -18,8 +18,10 @@ from typing import Any, NoReturn
 
 from kng.core.certificate import weakest
 from kng.core.errors import KngError, LedgerError, PrivateZoneError, SchemaError, SpecError
+from kng.core.naming import argument
 from kng.core.payment import Charge, Ledger, charged, settle
 from kng.core.privacy import PrivacyEvent
+from kng.core.promise import same_account
 from kng.core.release import Release
 
 FORMAT = "kng-batch-1"
@@ -53,6 +55,15 @@ class _Standing:
 
     def __init__(self, ledger: Ledger | None) -> None:
         self._ledger = ledger
+
+    @property
+    def account(self) -> str:
+        """The account that pays."""
+        return getattr(self._ledger, "account", "default")
+
+    def is_account(self, other: Any) -> bool:
+        """Tell whether another ledger, a path or an address is that of whoever pays."""
+        return same_account(self._ledger, other)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -115,7 +126,7 @@ def rehearse(questions: Sequence[Question], ledger: Ledger | None) -> list[Cost]
             faults[question.name] = error
     if faults:
         several = "1 question" if len(faults) == 1 else f"{len(faults)} questions"
-        lines = "".join(f"\n  {name}: {error}" for name, error in faults.items())
+        lines = "".join(f"\n  {name}: {error.message}" for name, error in faults.items())
         schema = all(isinstance(error, SchemaError) for error in faults.values())
         kind = SchemaError if schema else SpecError
         raise kind(f"{several} of {len(questions)} cannot be answered; nothing was charged.{lines}")
@@ -129,7 +140,8 @@ def together(costs: Sequence[Cost]) -> PrivacyEvent:
     if len(promises) > 1:
         raise SpecError(
             "the questions of a batch promise different things: all must have the same neighbours "
-            "and the same records_per_person or max_records, or their epsilons do not add up."
+            f"and the same {argument('records_per_person')} or {argument('max_records')}, or their "
+            "epsilons do not add up."
         )
     return replace(
         events[0],

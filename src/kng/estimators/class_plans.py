@@ -20,6 +20,7 @@ from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import show
 from kng.core.lazy_noise import noise_size
+from kng.core.naming import argument
 from kng.core.parts import Domain, Standing
 from kng.core.perturbed import PerturbedPlan
 from kng.core.plan import DensityPlan
@@ -69,7 +70,8 @@ class ClassPlans:
         way, share = self.way, epsilon / len(self.fitted)
         if len(self.fitted) > 1 and way.centre is not None:
             raise SpecError(
-                "centre is for two classes; with more each has coefficients of its own."
+                f"{argument('centre')} is for two classes; with more each has coefficients of its "
+                "own."
             )
         if self.mechanism(share) == "objective":
             way.refuse_base()
@@ -119,9 +121,10 @@ class ClassPlans:
     def _refuse_many(self) -> None:
         if self.design.dim > _DRAWN and self.way.sampler not in _FURTHER:
             raise IncompatibleParts(
-                f"mechanism='kng' draws up to {_DRAWN} coefficients exactly, the intercept among "
-                f"them; these are {self.design.dim}. Use mechanism='objective', or name a sampler "
-                "that draws more, sampler='push-forward' or the Markov chain 'hit-and-run'."
+                f"{argument('mechanism', 'kng')} draws up to {_DRAWN} coefficients exactly, the "
+                f"intercept among them; these are {self.design.dim}. Use "
+                f"{argument('mechanism', 'objective')}, or name a sampler that draws more, "
+                f"{argument('sampler', 'push-forward')} or the Markov chain 'hit-and-run'."
             )
 
 
@@ -169,7 +172,7 @@ def effects_box(bound: Fraction) -> Box:
     """Return the box of effects up to a bound, or refuse it."""
     if not LEAST_BOUND <= bound <= MOST:
         raise SpecError(
-            f"mechanism='kng' needs a bound on log-odds of 1/256 to {MOST}, got {show(bound)}. "
-            "Give another coef_bound; 16 is the default."
+            f"{argument('mechanism', 'kng')} needs a bound on log-odds of 1/256 to {MOST}, got "
+            f"{show(bound)}. Give another {argument('coef_bound')}; 16 is the default."
         )
     return Box(-bound, bound)

@@ -7,6 +7,7 @@ from typing import Any
 
 from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.release import Release
@@ -96,9 +97,10 @@ def count(
     groups = None if by is None else groups_of(by)
     if ask.present == ALL and groups is None and ask.neighbours == ReplaceOne.name:
         raise SpecError(
-            "Under neighbours='replace-one' the number of records is public, so counting them "
-            "costs no epsilon: take it from the data. To count some of them give where='age >= "
-            "40'; to keep the number of all private use neighbours='add-remove'."
+            f"Under {argument('neighbours', 'replace-one')} the number of records is public, so "
+            "counting them costs no epsilon: take it from the data. To count some of them give "
+            f"{argument('where', 'age >= 40')}; to keep the number of all private use "
+            f"{argument('neighbours', 'add-remove')}."
         )
     records = codes(1)
     source = open_there(data, records, ask.present, groups)

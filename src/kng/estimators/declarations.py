@@ -7,6 +7,7 @@ from typing import Any
 
 from kng.core.dates import shown_day
 from kng.core.errors import SpecError
+from kng.core.naming import argument, in_python, outside_python
 from kng.data import Table
 from kng.data.kinds import Category, Date, Declared
 
@@ -55,14 +56,18 @@ def promised(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in stated.items() if value is not None}
 
 
+_CHOICE = in_python(", as in table['age'] or table[['age', 'pay']]") + outside_python(
+    f", as in {argument('column', 'age')} {argument('column', 'pay')}"
+)
+
+
 def bounds_of_column(name: str, column: Declared) -> tuple[Any, Any]:
     """Return the declared bounds of a column."""
     bounds = None if column.kind == "category" else column.bounds
     if bounds is None:
         what = "as a category" if column.kind == "category" else "without bounds"
         raise SpecError(
-            f"column {name!r} is declared {what}. Choose other columns, as in table['age'] or "
-            "table[['age', 'pay']], or state bounds."
+            f"column {name!r} is declared {what}. Choose other columns{_CHOICE}, or state bounds."
         )
     if isinstance(column, Date) and column.unit == "days":
         low, high = (shown_day(int(end)) for end in bounds)  # so that a receipt knows them as days
@@ -110,8 +115,8 @@ def _groups(columns: Mapping[str, Declared], by: str | list[str]) -> dict[str, t
         column = columns.get(name)
         if not isinstance(column, Category):
             raise SpecError(
-                f"by names {name!r}, which is not declared as a category. State its groups, as in "
-                f"by={{{name!r}: ['F', 'M']}}, or declare its levels."
+                f"{argument('by')} names {name!r}, which is not declared as a category. State its "
+                f"groups, as in {argument('by', {name: ['F', 'M']})}, or declare its levels."
             )
         found[name] = column.levels
     return found

@@ -15,9 +15,13 @@ import numpy as np
 
 from kng.core.errors import SpecError
 from kng.core.exact import exact, show
+from kng.core.naming import argument
 from kng.data.bins import Edges, Levels
 
-_EXAMPLES = {"edges": "edges=[0, 18, 65, 120]", "levels": "levels=['F', 'M']"}
+_EXAMPLES = {
+    "edges": f"{argument('edges', [0, 18, 65, 120])}",
+    "levels": f"{argument('levels', ['F', 'M'])}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +45,9 @@ def bins_of(edges: Any, levels: Any, other: Any, missing: Any) -> DeclaredBins:
     if edges is not None:
         if other is not None:
             raise SpecError(
-                "other goes with levels. For numbers outside the edges start with -inf or end with "
-                "inf, as in edges=[-inf, 0, 100, inf]."
+                f"{argument('other')} goes with levels. For numbers outside the edges start with "
+                "-inf or end with inf, as in "
+                f"{argument('edges', [float('-inf'), 0, 100, float('inf')])}."
             )
         column, given = _named(edges, "edges")
         rule: Edges | Levels = _edges(given)
@@ -58,11 +63,11 @@ def _named(value: Any, name: str) -> tuple[str | None, list[Any]]:
     column = None
     if isinstance(value, Mapping):
         if len(value) != 1:
-            raise SpecError(f"{name} must name one column, got {len(value)}.")
+            raise SpecError(f"{argument(name)} must name one column, got {len(value)}.")
         ((key, value),) = value.items()
         column = str(key)
     if isinstance(value, str | bytes | Iterator) or not isinstance(value, Iterable):
-        raise SpecError(f"{name} must be a list, as in {_EXAMPLES[name]}; got {value!r}.")
+        raise SpecError(f"{argument(name)} must be a list, as in {_EXAMPLES[name]}; got {value!r}.")
     return column, [item.item() if isinstance(item, np.generic) else item for item in value]
 
 
@@ -76,17 +81,20 @@ def _edges(given: list[Any]) -> Edges:
     found = [_edge(value) for value in given]
     if len(found) < 2:
         raise SpecError(
-            f"edges must be two or more numbers, got {len(found)}; n + 1 edges make n bins."
+            f"{argument('edges')} must be two or more numbers, got {len(found)}; n + 1 edges make "
+            "n bins."
         )
     numbers = [float(value) for value in found]
     for (a, b), (near, next_) in zip(pairwise(found), pairwise(numbers), strict=True):
         if a >= b or near >= next_:
             raise SpecError(
-                f"edges must grow, got {_shown(a)} and then {_shown(b)}. List each edge once, from "
-                "the least to the largest."
+                f"{argument('edges')} must grow, got {_shown(a)} and then {_shown(b)}. List each "
+                "edge once, from the least to the largest."
             )
     if numbers[0] == -inf and numbers[-1] == inf and len(numbers) == 2:
-        raise SpecError("edges -inf and inf make one bin of all records. Add edges between.")
+        raise SpecError(
+            f"{argument('edges')} -inf and inf make one bin of all records. Add edges between."
+        )
     return Edges(tuple(numbers))
 
 
@@ -106,33 +114,41 @@ def _intervals(given: list[Any]) -> tuple[str, ...]:
 def _levels(given: list[Any], other: Any) -> tuple[Levels, tuple[str, ...]]:
     if not given:
         raise SpecError(
-            f"levels are empty. State the values to count, as in {_EXAMPLES['levels']}."
+            f"{argument('levels')} are empty. State the values to count, as in "
+            f"{_EXAMPLES['levels']}."
         )
     text = all(isinstance(level, str) for level in given)
     if not text and not all(_number(level) for level in given):
         raise SpecError(
-            f"levels must all be finite numbers or all be text, got {given[:5]!r}. Code them in "
-            "one of the two ways."
+            f"{argument('levels')} must all be finite numbers or all be text, got {given[:5]!r}. "
+            "Code them in one of the two ways."
         )
     if text and any("\ud800" <= sign <= "\udfff" for level in given for sign in level):
-        raise SpecError("levels hold half of a character (a lone surrogate). Write it as text.")
+        raise SpecError(
+            f"{argument('levels')} hold half of a character (a lone surrogate). Write it as text."
+        )
     if text and not all(level.strip() for level in given):
-        raise SpecError("levels hold an empty text, which is missing in the data. Leave it out.")
+        raise SpecError(
+            f"{argument('levels')} hold an empty text, which is missing in the data. Leave it out."
+        )
     keys: list[Any] = [level.strip() if text else float(level) for level in given]
     seen: set[Any] = set()
     for level, key in zip(given, keys, strict=True):
         if key in seen:
-            raise SpecError(f"levels name {level!r} twice. Name each level once.")
+            raise SpecError(f"{argument('levels')} name {level!r} twice. Name each level once.")
         seen.add(key)
     names = [key if text else str(level) for level, key in zip(given, keys, strict=True)]
     if other is None:
         return Levels(tuple(keys)), tuple(names)
     if not isinstance(other, str) or not other.strip():
         raise SpecError(
-            f"other must be a name for all other values, as in other='other'; got {other!r}."
+            f"{argument('other')} must be a name for all other values, as in "
+            f"{argument('other', 'other')}; got {other!r}."
         )
     if other in names:
-        raise SpecError(f"other={other!r} is the name of a level, too. Choose another name.")
+        raise SpecError(
+            f"{argument('other', other)} is the name of a level, too. Choose another name."
+        )
     return Levels(tuple(keys), others=True), (*names, other)
 
 
@@ -151,4 +167,6 @@ def _instead(missing: Any, rule: Edges | Levels) -> int | None:
         (code,) = rule.codes(np.array([float(exact(missing, "missing"))]))
         if not np.isnan(code):
             return int(code)
-    raise SpecError(f"missing must be 'drop' or a value that has a bin; got {missing!r}.")
+    raise SpecError(
+        f"{argument('missing')} must be 'drop' or a value that has a bin; got {missing!r}."
+    )

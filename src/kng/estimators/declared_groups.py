@@ -11,6 +11,7 @@ import numpy as np
 
 from kng.core.errors import SpecError
 from kng.core.groups import Groups, Level
+from kng.core.naming import argument
 
 _LARGEST = sys.float_info.max
 # A group takes a draw of its own, and codes of groups are short numbers.
@@ -21,18 +22,24 @@ def groups_of(by: Any) -> Groups:
     """Read ``by={column: levels}``."""
     if not isinstance(by, Mapping):
         raise SpecError(
-            "by must name columns and their levels, as in by={'sex': ['F', 'M']}. Which groups "
-            f"there are is never read from the data; got {type(by).__name__}."
+            f"{argument('by')} must name columns and their levels, as in "
+            f"{argument('by', {'sex': ['F', 'M']})}. Which groups there are is never read from the "
+            f"data; got {type(by).__name__}."
         )
     if not by:
-        raise SpecError("by names no column. State the groups, as in by={'sex': ['F', 'M']}.")
+        raise SpecError(
+            f"{argument('by')} names no column. State the groups, as in "
+            f"{argument('by', {'sex': ['F', 'M']})}."
+        )
     names = [str(name) for name in by]
     if len(set(names)) < len(names):
-        raise SpecError("by names a column twice. Name each column once.")
+        raise SpecError(f"{argument('by')} names a column twice. Name each column once.")
     pairs = zip(names, by.values(), strict=True)
     groups = Groups(tuple(names), tuple(_levels(name, levels) for name, levels in pairs))
     if len(groups) > _MOST:
-        raise SpecError(f"by declares {len(groups)} groups; the most that can be is {_MOST}.")
+        raise SpecError(
+            f"{argument('by')} declares {len(groups)} groups; the most that can be is {_MOST}."
+        )
     return groups
 
 
@@ -42,20 +49,22 @@ def _levels(name: str, levels: Any) -> tuple[Level, ...]:
     wrong = isinstance(levels, str | bytes | Mapping | Iterator)
     if wrong or not isinstance(levels, Iterable):
         raise SpecError(
-            f"by: the levels of {name!r} must be a list, as in by={{{name!r}: ['F', 'M']}}; got "
-            f"{levels!r}."
+            f"{argument('by')}: the levels of {name!r} must be a list, as in "
+            f"{argument('by', {name: ['F', 'M']})}; got {levels!r}."
         )
     found = [level.item() if isinstance(level, np.generic) else level for level in levels]
     if not found:
-        raise SpecError(f"by: column {name!r} has no levels. State at least one.")
+        raise SpecError(f"{argument('by')}: column {name!r} has no levels. State at least one.")
     text = all(isinstance(level, str) for level in found)
     if not text and not all(isinstance(level, Real) and _finite(level) for level in found):
         raise SpecError(
-            f"by: the levels of {name!r} must all be texts, or all be finite numbers or truth "
-            f"values; got {found!r}."
+            f"{argument('by')}: the levels of {name!r} must all be texts, or all be finite numbers "
+            f"or truth values; got {found!r}."
         )
     if text and any("\ud800" <= sign <= "\udfff" for level in found for sign in level):
-        raise SpecError(f"by: a level of {name!r} holds half of a character (a lone surrogate).")
+        raise SpecError(
+            f"{argument('by')}: a level of {name!r} holds half of a character (a lone surrogate)."
+        )
     kept = [_plain(level) for level in found]
     _refuse_twice(name, kept)
     return tuple(kept)
@@ -66,10 +75,14 @@ def _refuse_twice(name: str, levels: Sequence[Level]) -> None:
     for level in levels:
         key = level if isinstance(level, str) else float(level)
         if key in seen:
-            raise SpecError(f"by: column {name!r} has the level {level!r} twice. Name it once.")
+            raise SpecError(
+                f"{argument('by')}: column {name!r} has the level {level!r} twice. Name it once."
+            )
         seen.add(key)
     if "" in seen:
-        raise SpecError(f"by: a level of {name!r} is empty; records without a level are absent.")
+        raise SpecError(
+            f"{argument('by')}: a level of {name!r} is empty; records without a level are absent."
+        )
 
 
 def _plain(level: Any) -> Level:

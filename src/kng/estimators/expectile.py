@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, show
+from kng.core.naming import argument, call
 from kng.core.parts import Domain
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
@@ -151,7 +152,9 @@ class ExpectileRegressor(PrivateRegressor):
     def _tau(self) -> Fraction:
         tau = exact(self.expectile, "expectile")
         if not 0 < tau < 1:
-            raise SpecError(f"expectile must lie strictly between 0 and 1, got {show(tau)}.")
+            raise SpecError(
+                f"{argument('expectile')} must lie strictly between 0 and 1, got {show(tau)}."
+            )
         return tau
 
     def _design(self, columns: Columns) -> Design:
@@ -166,8 +169,9 @@ class ExpectileRegressor(PrivateRegressor):
         bound = _REACH * design.half_y if coef_bound is None else coef_bound
         if not LEAST_BOUND <= bound / design.half_y <= MOST:
             raise SpecError(
-                f"coef_bound must lie between 1/256 and {MOST} times {show(design.half_y)}, the "
-                f"unit of the response; got {show(bound)}. Leave it out for twice the range of y."
+                f"{argument('coef_bound')} must lie between 1/256 and {MOST} times "
+                f"{show(design.half_y)}, the unit of the response; got {show(bound)}. Leave it out "
+                "for twice the range of y."
             )
         return self._based(Box(-bound, bound), design.half_y)
 
@@ -184,8 +188,9 @@ class ExpectileRegressor(PrivateRegressor):
         if design.dim > _DRAWN and way.sampler != "hit-and-run":
             raise IncompatibleParts(
                 f"Expectile regression draws up to {_DRAWN} coefficients exactly, the intercept "
-                f"among them; these are {design.dim}. Use fewer covariates, LinearRegression for "
-                "the expectile 0.5, or name the Markov chain sampler='hit-and-run'."
+                f"among them; these are {design.dim}. Use fewer covariates, "
+                f"{call('LinearRegression')} for the expectile 0.5, or name the Markov chain "
+                f"{argument('sampler', 'hit-and-run')}."
             )
         linear = Linear(Expectile(self._tau()), intercept=design.intercept)
         domain = self._box(design, coef_bound)

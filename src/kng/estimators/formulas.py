@@ -8,6 +8,7 @@ from typing import Any
 from kng.core.bounds import bounds_of
 from kng.core.encoding import DROP
 from kng.core.errors import SchemaError, SpecError
+from kng.core.naming import argument
 from kng.data import Engine, Present, Table, open_table
 from kng.data.formula.binding import bound_formula
 from kng.data.formula.covariates import Covariates
@@ -23,10 +24,14 @@ def only_formula(formula: Any, y: Any, target: Any, features: Any) -> Formula:
     """Read a formula; refuse what says the same in another way."""
     for name, value in (("y", y), ("target", target), ("features", features)):
         if value is not None:
-            raise SpecError(f"formula and {name} are both given; the formula says it all.")
+            raise SpecError(
+                f"{argument('formula')} and {argument(name)} are both given; the formula says it "
+                "all."
+            )
     if not isinstance(formula, str):
         raise SpecError(
-            f"formula must be a text such as 'wages ~ age + education', got {formula!r}."
+            f"{argument('formula')} must be a text such as 'wages ~ age + education', got "
+            f"{formula!r}."
         )
     return read_formula(formula)
 
@@ -45,8 +50,8 @@ def covariates_over(data: Any, formula: Formula, model: Any) -> tuple[Engine, Co
     """Return a table and the covariates of a formula over it; reads no record."""
     if not (model.missing is None or (isinstance(model.missing, str) and model.missing == DROP)):
         raise SpecError(
-            "missing must be 'drop' with a formula, categories or dates: a number in place of a "
-            "missing cell would be one of a covariate, not of its column."
+            f"{argument('missing')} must be 'drop' with a formula, categories or dates: a number "
+            "in place of a missing cell would be one of a covariate, not of its column."
         )
     engine = open_table(data)
     if engine is None:
@@ -72,8 +77,8 @@ def _stated_bounds(bounds_x: Any, formula: Formula) -> tuple[dict[str, Ends], li
     names = formula.columns if bounds.columns is None else bounds.columns
     if bounds.columns is None and len(bounds) > 1:
         raise SpecError(
-            "with a formula bounds_X must name columns, as in bounds_X={'age': (0, 120)}, or be "
-            "one pair for all of them."
+            f"with a formula {argument('bounds_X')} must name columns, as in "
+            f"{argument('bounds_X', {'age': (0, 120)})}, or be one pair for all of them."
         )
     ends = list(zip(bounds.low, bounds.high, strict=True))
     if bounds.columns is None:

@@ -10,6 +10,7 @@ from kng.core.bounds import Bounds, bounds_of
 from kng.core.encoding import each_column
 from kng.core.errors import SpecError
 from kng.core.exact import listed, positive, show
+from kng.core.naming import argument, call
 from kng.core.parts import Domain, Point
 from kng.core.problem import Problem
 from kng.core.release import Release
@@ -185,8 +186,9 @@ def _each_column(box: Bounds, data: Any) -> Bounds:
         # Data that are not there are what the caller should hear of first.
         open_table(data)
         raise SpecError(
-            "a geometric median is of two columns or more, the bounds describe one. Give bounds "
-            "as {column: (low, high)} or one array per end; for one column use kng.median."
+            f"a geometric median is of two columns or more, the {argument('bounds')} describe "
+            f"one. Give bounds of each, as in {argument('bounds', {'x': (0, 50), 'y': (0, 50)})}; "
+            f"for one column use {call('kng.median')}."
         )
     return box
 

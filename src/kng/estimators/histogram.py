@@ -7,6 +7,7 @@ from typing import Any
 
 from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.release import Fact, Release
@@ -26,7 +27,10 @@ from kng.estimators.plans import with_plan
 from kng.estimators.request import present_of, records_stated, request_of, stated, table_states
 from kng.losses.tally import Tally
 
-_REMEDY = "Name it, as in levels={'sex': ['F', 'M']} or edges={'age': [0, 18, 65, 120]}."
+_REMEDY = (
+    f"Name it, as in {argument('levels', {'sex': ['F', 'M']})} or "
+    f"{argument('edges', {'age': [0, 18, 65, 120]})}."
+)
 
 
 @with_plan(plan_histogram)
@@ -129,8 +133,9 @@ def plan_for(bins: int, records: Encoding, unit: PrivacyUnit, epsilon: Fraction)
     """Plan counts in so many bins; public facts only."""
     if not Tally(bins).drawn(unit):
         raise SpecError(
-            "One bin holds all records, and under neighbours='replace-one' their number is public: "
-            "there is nothing to count. Declare more bins, or use neighbours='add-remove'."
+            f"One bin holds all records, and under {argument('neighbours', 'replace-one')} their "
+            "number is public: there is nothing to count. Declare more bins, or use "
+            f"{argument('neighbours', 'add-remove')}."
         )
     answers = count_lattice(bins, most_records(unit))
     return noisy_plan(Tally(bins), count_norm(unit), answers, records, unit=unit, epsilon=epsilon)

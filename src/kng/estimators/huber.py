@@ -11,6 +11,7 @@ import numpy as np
 from kng.core.design import Design, design_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
+from kng.core.naming import argument
 from kng.core.parts import Domain
 from kng.core.privacy import PrivacyUnit
 from kng.core.release import Fact
@@ -245,10 +246,10 @@ class HuberRegressor(PrivateRegressor):
         resolved(ask.epsilon, None, design)
         if design.dim > _DRAWN and way.sampler not in _ANY:
             raise IncompatibleParts(
-                f"mechanism={way.name!r} draws up to {_DRAWN} coefficients exactly, the "
-                f"intercept among them; these are {design.dim}. Use mechanism='objective', or name "
-                "a sampler: 'push-forward', which draws 'kng' in real arithmetic, or the Markov "
-                "chain 'hit-and-run'."
+                f"{argument('mechanism', way.name)} draws up to {_DRAWN} coefficients exactly, the "
+                f"intercept among them; these are {design.dim}. Use "
+                f"{argument('mechanism', 'objective')}, or name a sampler: 'push-forward', which "
+                "draws 'kng' in real arithmetic, or the Markov chain 'hit-and-run'."
             )
         domain = self._box(design) if way.domain is None else way.domain
         source = openings.table(design.records)
@@ -281,13 +282,14 @@ class HuberRegressor(PrivateRegressor):
             bound = _REACH * max(high - middle, middle - low)
         else:
             raise SpecError(
-                f"mechanism={name!r} draws coefficients from a box; give coef_bound, or bounds_y."
+                f"{argument('mechanism', name)} draws coefficients from a box; give "
+                f"{argument('coef_bound')}, or {argument('bounds_y')}."
             )
         if not LEAST_BOUND <= bound / design.half_y <= MOST:
             raise SpecError(
-                f"mechanism={name!r} needs a bound on coefficients of 1/256 to {MOST} "
-                f"thresholds, got {show(bound / design.half_y)}. Give another coef_bound or "
-                "threshold."
+                f"{argument('mechanism', name)} needs a bound on coefficients of 1/256 to {MOST} "
+                f"thresholds, got {show(bound / design.half_y)}. Give another "
+                f"{argument('coef_bound')} or threshold."
             )
         return self._based(Box(-bound, bound), self._half())
 
@@ -301,33 +303,31 @@ class HuberRegressor(PrivateRegressor):
     def _design(self, columns: Columns) -> Design:
         if self.threshold is None:
             raise SpecError(
-                "threshold is missing. Give the residual beyond which records get less weight, in "
-                "the units of y: about the typical size of a residual. threshold='auto' finds one."
+                f"{argument('threshold')} is missing. Give the residual beyond which records get "
+                "less weight, in the units of y: about the typical size of a residual. "
+                f"{argument('threshold', 'auto')} finds one."
             )
         if self._drawn_threshold:
             return self._scaled_design(columns)
         threshold = positive(self.threshold, "threshold")
         if not _SMALLEST <= threshold <= _LARGEST:
             raise SpecError(
-                f"threshold must lie between 1e-290 and 1e290, which coefficients in float64 need; "
-                f"got {float(threshold):g}. Use other units."
+                f"{argument('threshold')} must lie between 1e-290 and 1e290, which coefficients in "
+                f"float64 need; got {float(threshold):g}. Use other units."
             )
         response = None if self.bounds_y is None else response_bounds(self.bounds_y)
         weighs: Weighs = "value" if self._way.name == "exponential" else "gradient"
+        covariates = self._covariates(columns)
         return linear_design(
-            Huber(threshold),
-            bool(self.fit_intercept),
-            self._covariates(columns),
-            response,
-            weighs,
+            Huber(threshold), bool(self.fit_intercept), covariates, response, weighs
         )
 
     def _scaled_design(self, columns: Columns) -> Design:
         name = self._way.name
         if name in ("kng", "exponential"):
             raise IncompatibleParts(
-                f"threshold='auto' is for objective perturbation; mechanism={name!r} "
-                "needs a number. State one, in the units of y."
+                f"{argument('threshold', 'auto')} is for objective perturbation; "
+                f"{argument('mechanism', name)} needs a number. State one, in the units of y."
             )
         response = self._cut(*response_range(self.bounds_y), SCALED_RESPONSE_STEPS)
         records = encoded(self._covariates(columns), response, self._cut)
@@ -369,9 +369,9 @@ class HuberRegressor(PrivateRegressor):
         way.refuse_base()
         if way.sampler in _DRAWING:
             raise IncompatibleParts(
-                f"sampler={way.sampler!r} does not serve objective perturbation, which is noise "
-                "and a solve. It serves mechanism='kng' and 'exponential'; name one of them, or "
-                "leave sampler at 'auto'."
+                f"{argument('sampler', way.sampler)} does not serve objective perturbation, which "
+                f"is noise and a solve. It serves {argument('mechanism', 'kng')} and "
+                f"'exponential'; name one of them, or leave {argument('sampler')} at 'auto'."
             )
         centre, norm = centre_of(way.centre, design), norm_of(way.norm, LInf())
         problem = scaled_problem(design, norm, self._ball(coef_bound), unit)

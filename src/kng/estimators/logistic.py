@@ -25,7 +25,7 @@ from kng.estimators.array_shapes import covariates_in, response_in
 from kng.estimators.class_plans import REACH, ClassPlans, effects_box
 from kng.estimators.declared_classes import declared, labels_of
 from kng.estimators.predicted_noise import predicted_noise
-from kng.estimators.public_facts import RESPONSE, Columns, Look, Openings, resolved
+from kng.estimators.public_facts import RESPONSE, Columns, Look, Openings, declared_width, resolved
 from kng.estimators.regression import PrivateModel
 from kng.estimators.request import Request, details
 from kng.losses.linear_encoding import linear_design
@@ -230,7 +230,7 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
     def _in_memory(self, X: Any, y: Any) -> tuple[Columns, Openings]:
         """Look at shapes and names only; labels are read as classes."""
         columns, _ = super()._in_memory(X, y)
-        table = covariates_in(X, self._declared_width())
+        table = covariates_in(X, declared_width(self.bounds_X))
         labels = labels_of(declared(self.classes))
         opening = partial(open_labelled, table, response_in(y), labels, present=self._present)
         return columns, Openings(opening, opening)

@@ -11,6 +11,7 @@ from kng.bases import Uniform
 from kng.core.bounds import bounds_of
 from kng.core.delta import changes
 from kng.core.errors import IncompatibleParts
+from kng.core.naming import Code, argument
 from kng.core.noise.stored import Noise
 from kng.core.parts import Domain, Norm, Point, described
 from kng.core.plan import NoisePlan
@@ -221,8 +222,8 @@ def _on_the_sum(
     """Ask for K-norm noise on the sum; the mean is read off it afterwards."""
     if way.domain is not None:
         raise IncompatibleParts(
-            f"K-norm noise keeps the whole epsilon only without a domain; got "
-            f"{described(way.domain)}. Use mechanism='kng', or leave domain out."
+            "K-norm noise keeps the whole epsilon only without a domain; got "
+            f"{described(way.domain)}. Use {argument('mechanism', 'kng')}, or leave domain out."
         )
     # A sum of n records in whole steps is a mean in n-ths of a step: nothing is rounded.
     fine = granularity is None and isinstance(unit.neighbours, ReplaceOne)
@@ -263,8 +264,10 @@ def _on_the_lattice(way: Way, loss: Location, unit: PrivacyUnit) -> Problem:
     way.refuse_norm()
     if loss.ball is not None:
         raise IncompatibleParts(
-            f"mechanism={way.name!r} weighs means of records in a box, and bounds="
-            f"{loss.ball.described} is a ball. Use mechanism='k-norm', or bounds=(low, high)."
+            f"{argument('mechanism', way.name)} weighs means of records in a box, and "
+            f"{argument('bounds', Code(loss.ball.described))} is a ball. Use "
+            f"{argument('mechanism', 'k-norm')}, or "
+            f"{argument('bounds', (Code('low'), Code('high')))}."
         )
     records, answers = loss.encoding, loss.encoding.lattice
     optimal = norm_of_shape(loss.best_shape(unit, bounded=True))

@@ -12,6 +12,7 @@ from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
 from kng.core.groups import Groups
 from kng.core.lattice import Lattice
+from kng.core.naming import argument
 from kng.core.noise.stored import Noise
 from kng.core.parts import Norm, Point
 from kng.core.plan import NoisePlan
@@ -90,8 +91,8 @@ def one_column(bounds: Bounds, statistic: str) -> Bounds:
     """Refuse bounds of several columns."""
     if len(bounds) != 1:
         raise SpecError(
-            f"A {statistic} is of one column, the bounds describe {len(bounds)}. Release one "
-            "column at a time."
+            f"A {statistic} is of one column, the {argument('bounds')} describe {len(bounds)}. "
+            "Release one column at a time."
         )
     return bounds
 

@@ -12,6 +12,7 @@ from kng.bases import Uniform
 from kng.core.design import Design
 from kng.core.errors import SpecError
 from kng.core.exact import show
+from kng.core.naming import argument
 from kng.core.privacy import PrivacyUnit
 from kng.core.problem import Problem
 from kng.domains import Whole
@@ -164,8 +165,8 @@ class PoissonRegressor(PrivateRegressor):
         low, high = response_range(self.bounds_y)
         if low < 0 or low.denominator > 1 or high.denominator > 1:
             raise SpecError(
-                f"bounds_y must be whole numbers from 0 on, got ({show(low)}, {show(high)}): "
-                "responses are counts."
+                f"{argument('bounds_y')} must be whole numbers from 0 on, got ({show(low)}, "
+                f"{show(high)}): responses are counts."
             )
         return low, high
 

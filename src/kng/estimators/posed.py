@@ -18,6 +18,7 @@ from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import IncompatibleParts, KngError, SpecError
 from kng.core.exact import show
 from kng.core.lattice import AffineMap, Lattice
+from kng.core.naming import Code, argument
 from kng.core.parts import Domain, Loss, described
 from kng.core.receipt_text import RECORD_BALL
 from kng.core.regions import Grid
@@ -87,7 +88,9 @@ def posed(loss: Any, domain: Domain, kind: Kind, asked: Asked, columns: Columns 
         return _linear(loss, domain, kind, asked, columns)
     for name in ("bounds_X", "bounds_y"):
         if getattr(asked, name) is not None:
-            raise SpecError(f"{name} is for linear models; {described(loss)} takes bounds.")
+            raise SpecError(
+                f"{argument(name)} is for linear models; {described(loss)} takes bounds."
+            )
     own = hasattr(type(loss), "trace")
     if own and kind != "gradient":
         raise IncompatibleParts(
@@ -123,8 +126,9 @@ def _in_a_ball(loss: Any, domain: Domain, kind: Kind, bounds: Any, asked: Asked)
     """Put a location over records in a ball."""
     if kind != "sum" or not isinstance(loss, Location):
         raise IncompatibleParts(
-            f"bounds={described(bounds)} is a ball of records, which KNorm of a Location serves; "
-            f"{described(loss)} needs bounds=(low, high) here."
+            f"{argument('bounds', Code(described(bounds)))} is a ball of records, which KNorm of a "
+            f"Location serves; {described(loss)} needs "
+            f"{argument('bounds', (Code('low'), Code('high')))} here."
         )
     held = held_records(bounds, None, asked.granularity, asked.missing, loss)
     assert held is not None  # it is a domain
@@ -150,8 +154,8 @@ def _linear(
 ) -> Posed:
     if asked.granularity is not None:
         raise SpecError(
-            f"granularity is for records of a location; {described(loss)} reads covariates in "
-            "2**16 steps. Leave it out."
+            f"{argument('granularity')} is for records of a location; {described(loss)} reads "
+            "covariates in 2**16 steps. Leave it out."
         )
     columns, covariates, stated = _sides(loss, domain, asked, columns)
     design = design_for(loss, covariates, stated, kind)
@@ -186,17 +190,21 @@ def _sides(
 def _table(loss: Linear, asked: Asked) -> tuple[Columns, Bounds, Any]:
     """Read the bounds of a table, the target among its columns."""
     if asked.bounds_X is not None or asked.bounds_y is not None:
-        raise SpecError("bounds are those of a table, bounds_X and bounds_y of X and y: give one.")
+        raise SpecError(
+            f"bounds are those of a table, {argument('bounds_X')} and {argument('bounds_y')} of X "
+            "and y: give one."
+        )
     if loss.target is None:
         raise SpecError(
             f"bounds are those of a table, and {described(loss)} does not say which column is the "
-            "response. Give Linear(..., target='name'), or X and y with bounds_X and bounds_y."
+            f"response. Give Linear(..., target='name'), or X and y with {argument('bounds_X')} "
+            f"and {argument('bounds_y')}."
         )
     box = bounds_of(asked.bounds)
     if box.columns is None or loss.target not in box.columns or len(box) < 2:
         raise SpecError(
-            f"bounds must name the covariates and the target, as in {{'age': (0, 120), "
-            f"{loss.target!r}: (0, 100)}}."
+            f"{argument('bounds')} must name the covariates and the target, as in {{'age': (0, "
+            f"120), {loss.target!r}: (0, 100)}}."
         )
     rest = tuple(name for name in box.columns if name != loss.target)
     at = box.columns.index(loss.target)
@@ -226,8 +234,8 @@ def design_for(loss: Linear, covariates: Bounds, stated: Any, kind: Kind) -> Des
     scale = loss.pointwise.scale
     if scale is not None and not _SMALLEST <= scale <= _LARGEST:
         raise SpecError(
-            f"threshold must lie between 1e-290 and 1e290, which coefficients in float64 need; "
-            f"got {float(scale):g}. Use other units."
+            f"{argument('threshold')} must lie between 1e-290 and 1e290, which coefficients in "
+            f"float64 need; got {float(scale):g}. Use other units."
         )
     read = response_range if scale is None else response_bounds
     response = None if stated is None and scale is not None else read(stated)

@@ -8,6 +8,7 @@ from typing import Any
 from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
 from kng.core.lattice import Lattice
+from kng.core.naming import argument
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit
 from kng.core.release import Release
@@ -23,7 +24,7 @@ from kng.losses.share import Share
 
 # True before false.
 _TRUTH = Levels((1.0, 0.0))
-_REMEDY = "Say what the share is of, as in of='smoker = 1'."
+_REMEDY = f"Say what the share is of, as in {argument('of', 'smoker = 1')}."
 # Where the number of present records is private there is no n for n-ths.
 _FINE = 2**40
 
@@ -110,8 +111,8 @@ def proportion(
         )
     elif instead is not None:
         raise SpecError(
-            "missing must be 'drop' beside of. Say in the condition what is missing, as in "
-            "of=\"smoker = 'yes' or smoker is missing\"."
+            f"{argument('missing')} must be 'drop' beside of. Say in the condition what is "
+            "missing, as in of=\"smoker = 'yes' or smoker is missing\"."
         )
     else:
         source = open_judged(column, of, records, ask.present, groups)
@@ -139,4 +140,6 @@ def _instead(missing: Any) -> int | None:
         return None
     if str(missing) in ("0", "1", "True", "False"):
         return 0 if str(missing) in ("1", "True") else 1
-    raise SpecError(f"missing must be 'drop', 0 or 1 for a proportion; got {missing!r}.")
+    raise SpecError(
+        f"{argument('missing')} must be 'drop', 0 or 1 for a proportion; got {missing!r}."
+    )

@@ -16,6 +16,7 @@ from kng.core.encoding import DROP, Encoding, encoding_of
 from kng.core.errors import SchemaError, SpecError
 from kng.core.exact import exact, show
 from kng.core.lattice import Lattice
+from kng.core.naming import argument
 from kng.core.parts import Domain, Norm, described
 from kng.core.records import Source
 from kng.data import Engine
@@ -84,22 +85,24 @@ def table_columns(engine: Engine, target: Any, features: Any, bounds_x: Any) -> 
     """Return the names of the covariates: as stated, those with bounds, or all but the target."""
     if not isinstance(target, str):
         raise SpecError(
-            f"target must be the name of the column to predict, got {target!r}; as in "
-            "fit(table, target='income')."
+            f"{argument('target')} must be the name of the column to predict, got {target!r}; as "
+            "in fit(table, target='income')."
         )
     if isinstance(features, str):
-        raise SpecError(f"features must be a list of names, as in features=[{features!r}].")
+        raise SpecError(
+            f"{argument('features')} must be a list of names, as in features=[{features!r}]."
+        )
     if features is None:
         known = bounds_x if isinstance(bounds_x, Mapping) else [c.name for c in engine.columns()]
         features = [name for name in known if str(name) != target]
     names = tuple(str(name) for name in features)
     if not names:
-        raise SpecError("features are missing; name the columns to predict from.")
+        raise SpecError(f"{argument('features')} are missing; name the columns to predict from.")
     if target in names:
         raise SpecError(f"{target!r} is the target and cannot be a feature too; leave it out.")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise SpecError(f"features name {twice[0]!r} twice; name it once.")
+        raise SpecError(f"{argument('features')} name {twice[0]!r} twice; name it once.")
     return names
 
 
@@ -124,8 +127,9 @@ def covariate_bounds(bounds_x: Any, columns: Columns) -> Bounds:
         return columns.bounds
     if bounds_x is None:
         raise SpecError(
-            "bounds_X is missing. The public range of each covariate is never read from the "
-            "data; state it, as in bounds_X=(0, 100) or {'age': (0, 100)}."
+            f"{argument('bounds_X')} is missing. The public range of each covariate is never read "
+            f"from the data; state it, as in {argument('bounds_X', (0, 100))} or {{'age': (0, "
+            "100)}."
         )
     bounds = bounds_of(bounds_x, "bounds_X")
     if bounds.columns is not None:
@@ -134,8 +138,8 @@ def covariate_bounds(bounds_x: Any, columns: Columns) -> Bounds:
         return Bounds(bounds.low * columns.width, bounds.high * columns.width)
     if len(bounds) != columns.width:
         raise SpecError(
-            f"bounds_X are for {len(bounds)} covariate{'s'[: len(bounds) > 1]}, X has "
-            f"{columns.width}. Give one (low, high) for all, or one low and one high for each."
+            f"{argument('bounds_X')} are for {len(bounds)} covariate{'s'[: len(bounds) > 1]}, X "
+            f"has {columns.width}. Give one (low, high) for all, or one low and one high for each."
         )
     return bounds
 
@@ -145,16 +149,16 @@ def ordered(bounds: Bounds, names: tuple[str, ...] | None) -> Bounds:
     assert bounds.columns is not None
     if names is None:
         raise SchemaError(
-            "bounds_X name columns, but X has no column names. Give a data frame, or bounds as "
-            "one array per end."
+            f"{argument('bounds_X')} name columns, but X has no column names. Give a data frame, "
+            "or bounds as one array per end."
         )
     unbounded = [repr(name) for name in names if name not in bounds.columns]
     if unbounded:
         unknown = [repr(name) for name in bounds.columns if name not in names]
         other = f"; it has {', '.join(unknown)}, not in X" if unknown else ""
         raise SpecError(
-            f"bounds_X has nothing for {', '.join(unbounded)}{other}. Give bounds for each column "
-            "of X."
+            f"{argument('bounds_X')} has nothing for {', '.join(unbounded)}{other}. Give bounds "
+            "for each column of X."
         )
     at = [bounds.columns.index(name) for name in names]
     return Bounds(tuple(bounds.low[i] for i in at), tuple(bounds.high[i] for i in at))
@@ -167,14 +171,15 @@ def centre_of(value: Any, design: Design) -> tuple[Fraction, ...] | None:
     counted = hasattr(value, "__len__") and not isinstance(value, str | Mapping)
     if not counted or len(value) != design.dim:
         raise SpecError(
-            f"centre must be {design.dim} numbers, one for each coefficient in the order of "
-            "release_.value: the intercept first, if there is one."
+            f"{argument('centre')} must be {design.dim} numbers, one for each coefficient in the "
+            "order of release_.value: the intercept first, if there is one."
         )
     centre = design.units.inverse([exact(number, "centre") for number in value])
     if max(map(abs, centre)) > REACH:
         raise SpecError(
-            f"centre lies outside what can be released: {REACH} units of the response for a "
-            "covariate at its bound. Give a guess that bounds_X and bounds_y allow."
+            f"{argument('centre')} lies outside what can be released: {REACH} units of the "
+            f"response for a covariate at its bound. Give a guess that {argument('bounds_X')} and "
+            f"{argument('bounds_y')} allow."
         )
     return centre
 
@@ -183,20 +188,21 @@ def resolved(epsilon: Fraction, coef_bound: Fraction | None, design: Design) -> 
     """Refuse public numbers that a draw in float64 could not follow."""
     if not _EPSILON[0] <= epsilon <= _EPSILON[1]:
         raise SpecError(
-            f"epsilon must lie between 1e-12 and 1e6 for a linear model; got {float(epsilon):g}."
+            f"{argument('epsilon')} must lie between 1e-12 and 1e6 for a linear model; got "
+            f"{float(epsilon):g}."
         )
     if coef_bound is not None and not _RADIUS[0] <= coef_bound / design.half_y <= _RADIUS[1]:
         raise SpecError(
-            f"coef_bound must lie between 1e-9 and {REACH} times {show(design.half_y)}, the unit "
-            f"of the response; got {float(coef_bound):g}. Half the range of y is a value to start "
-            "from."
+            f"{argument('coef_bound')} must lie between 1e-9 and {REACH} times "
+            f"{show(design.half_y)}, the unit of the response; got {float(coef_bound):g}. Half the "
+            "range of y is a value to start from."
         )
     units, reach = design.units, -design.lattice.origin[0]
     for row, offset in zip(units.matrix, units.offset, strict=True):
         if sum(abs(v) for v in row if v) * reach + abs(offset) > _LARGEST:
             raise SpecError(
-                "bounds_X are so narrow, for this range of the response, that a coefficient "
-                "could exceed 1e300, more than float64 holds. Use other units."
+                f"{argument('bounds_X')} are so narrow, for this range of the response, that a "
+                "coefficient could exceed 1e300, more than float64 holds. Use other units."
             )
 
 
@@ -210,8 +216,9 @@ def response_range(value: Any) -> tuple[Fraction, Fraction]:
     low, high = response_bounds(value)
     if high - low < _NARROWEST or max(-low, high) > _LARGEST_RESPONSE:
         raise SpecError(
-            "bounds_y must lie between -1e290 and 1e290 and be at least 1e-290 wide, for "
-            f"coefficients in float64; got {float(low):g} to {float(high):g}. Use other units."
+            f"{argument('bounds_y')} must lie between -1e290 and 1e290 and be at least 1e-290 "
+            f"wide, for coefficients in float64; got {float(low):g} to {float(high):g}. Use other "
+            "units."
         )
     return low, high
 
@@ -220,12 +227,12 @@ def response_bounds(value: Any) -> tuple[Fraction, Fraction]:
     """Read bounds_y, one pair of numbers."""
     if value is None:
         raise SpecError(
-            "bounds_y is missing. The public range of the response is never read from the data; "
-            "state it, as in bounds_y=(0, 100)."
+            f"{argument('bounds_y')} is missing. The public range of the response is never read "
+            f"from the data; state it, as in {argument('bounds_y', (0, 100))}."
         )
     bounds = bounds_of(value, "bounds_y")
     if len(bounds) != 1:
-        raise SpecError(f"bounds_y must be one pair (low, high), got {len(bounds)}.")
+        raise SpecError(f"{argument('bounds_y')} must be one pair (low, high), got {len(bounds)}.")
     return bounds.low[0], bounds.high[0]
 
 
@@ -271,7 +278,7 @@ def _refuse_unknown(missing: Mapping[Any, Any], names: tuple[str, ...]) -> None:
     unknown = [name for name in missing if name not in names]
     if unknown:
         raise SpecError(
-            f"missing names {unknown[0]!r}, which is no column of the model. It has "
+            f"{argument('missing')} names {unknown[0]!r}, which is no column of the model. It has "
             f"{', '.join(map(repr, names))}."
         )
 

@@ -15,6 +15,7 @@ from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, show
 from kng.core.lattice import Lattice
+from kng.core.naming import argument
 from kng.core.noise.stored import Noise
 from kng.core.parts import Domain, Point, Points, filled
 from kng.core.plan import DensityPlan
@@ -259,8 +260,8 @@ def _read_parts(
     box = bounds_of(bounds)
     if len(box) != 1:
         raise SpecError(
-            f"a quantile is of one column, the bounds describe {len(box)}. Release one column "
-            "at a time."
+            f"a quantile is of one column, the {argument('bounds')} describe {len(box)}. Release "
+            "one column at a time."
         )
     records = _MEDIAN.encode(box, granularity, missing)
     way = way_of(mechanism, _NAMES, domain=domain, sampler=sampler, base=base)
@@ -328,8 +329,9 @@ def _plans(
                     return (certified(plan, parts.sampler),)
         elif parts.sampler == "together":
             raise IncompatibleParts(
-                "Quantiles are drawn together by mechanism='kng', from all points between two ends "
-                "and without a base. Leave sampler at 'auto' to draw them one by one."
+                f"Quantiles are drawn together by {argument('mechanism', 'kng')}, from all points "
+                f"between two ends and without a base. Leave {argument('sampler')} at 'auto' to "
+                "draw them one by one."
             )
     # Equal shares: the draws compose, so their epsilons add up to the whole.
     share = epsilon / len(taus)
@@ -366,13 +368,15 @@ def _taus(q: Any) -> list[Fraction]:
     """Read q, one number or a list of different ones."""
     listed = list(q) if _several(q) else [q]
     if not listed:
-        raise SpecError("q is empty; give a quantile such as 0.5, or a list of them.")
+        raise SpecError(
+            f"{argument('q')} is empty; give a quantile such as 0.5, or a list of them."
+        )
     taus = [
         _tau(item) if isinstance(item, int | float | Fraction) else _read_tau(item)
         for item in listed
     ]
     if len(set(taus)) < len(taus):
-        raise SpecError("q repeats a quantile; name each one once.")
+        raise SpecError(f"{argument('q')} repeats a quantile; name each one once.")
     return taus
 
 
@@ -381,8 +385,8 @@ def _read_tau(item: Any) -> Fraction:
     tau = exact(item, "q")
     if not 0 < tau < 1:
         raise SpecError(
-            f"q must lie strictly between 0 and 1, got {show(tau)}. For the ends of a "
-            "distribution use for example 0.001 or 0.999."
+            f"{argument('q')} must lie strictly between 0 and 1, got {show(tau)}. For the ends of "
+            "a distribution use for example 0.001 or 0.999."
         )
     return tau
 

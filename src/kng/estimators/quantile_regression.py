@@ -13,6 +13,7 @@ from kng.core.design import Design, design_of
 from kng.core.errors import SpecError
 from kng.core.exact import positive, show
 from kng.core.lattice import Lattice
+from kng.core.naming import argument
 from kng.core.parts import Domain, Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
@@ -336,9 +337,9 @@ class QuantileRegressor(PrivateRegressor):
         most = MOST_SPLIT if design.half_y == half else MOST
         if not LEAST_BOUND <= bound / design.half_y <= most:
             raise SpecError(
-                f"coef_bound must lie between 1/256 and {most} times {show(design.half_y)}, the "
-                f"unit of the response; got {self.coef_bound or show(bound)}. Leave it out for "
-                "twice the range of y."
+                f"{argument('coef_bound')} must lie between 1/256 and {most} times "
+                f"{show(design.half_y)}, the unit of the response; got "
+                f"{self.coef_bound or show(bound)}. Leave it out for twice the range of y."
             )
         return self._based(Box(-bound, bound), half)
 

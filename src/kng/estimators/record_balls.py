@@ -16,6 +16,7 @@ from kng.core.errors import IncompatibleParts, KngError, SpecError
 from kng.core.exact import positive, show
 from kng.core.kinds import members, require
 from kng.core.lattice import Lattice, power_of_two_below
+from kng.core.naming import Code, argument
 from kng.core.parts import Domain, Norm, Point, described
 from kng.core.shapes import FacetShape, RoundShape, Shape, SumShape
 from kng.domains import Box
@@ -101,13 +102,14 @@ def held_records(
     gauge = domain.gauge if isinstance(domain, GaugedDomain) else None
     if gauge is None:
         raise IncompatibleParts(
-            f"bounds={described(bounds)} is no ball around 0 that records can be pulled into. Use "
-            "an L1Ball, an L2Ball, a symmetric Polytope, or bounds=(low, high)."
+            f"{argument('bounds', Code(described(bounds)))} is no ball around 0 that records can "
+            "be pulled into. Use an L1Ball, an L2Ball, a symmetric Polytope, or "
+            f"{argument('bounds', (Code('low'), Code('high')))}."
         )
     if not isinstance(domain.base, Uniform):
         raise IncompatibleParts(
-            f"bounds={described(bounds)} bounds records, which have no base measure. Leave base "
-            "out."
+            f"{argument('bounds', Code(described(bounds)))} bounds records, which have no base "
+            "measure. Leave base out."
         )
     shape, radius = gauge
     corners = _corners(shape, radius, domain.dim, described(bounds))
@@ -131,8 +133,8 @@ def _columns(bounds: Any, data: Any) -> int:
     if isinstance(data, Mapping):
         return len(data)
     raise SpecError(
-        f"bounds={described(bounds)} does not say how many columns there are, and data of this "
-        "kind do not without being read. State it, as in dim=2."
+        f"{argument('bounds', Code(described(bounds)))} does not say how many columns there are, "
+        f"and data of this kind do not without being read. State it, as in {argument('dim', 2)}."
     )
 
 
@@ -152,8 +154,8 @@ def _corners(
                 for corner in vertices_of(facets, f"bounds={name}")
             )
     raise IncompatibleParts(
-        f"bounds={name} is no ball that records are pulled into. Use an L1Ball, an L2Ball, a "
-        "symmetric Polytope, or bounds=(low, high)."
+        f"{argument('bounds', Code(name))} is no ball that records are pulled into. Use an L1Ball, "
+        f"an L2Ball, a symmetric Polytope, or {argument('bounds', (Code('low'), Code('high')))}."
     )
 
 
@@ -168,8 +170,8 @@ def _encoding(ball: RecordBall, box: Bounds, granularity: Any, missing: Any) -> 
     for size, reach in zip(steps, box.high, strict=True):
         if size > reach:
             raise SpecError(
-                f"granularity {show(size)} is larger than {ball.described} reaches, {show(reach)}; "
-                "give a smaller one."
+                f"{argument('granularity')} {show(size)} is larger than {ball.described} reaches, "
+                f"{show(reach)}; give a smaller one."
             )
     ends = tuple(WIDER * ceil(v / h) * h for v, h in zip(box.high, steps, strict=True))
     wide = Bounds(tuple(-v for v in ends), ends)

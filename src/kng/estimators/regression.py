@@ -18,6 +18,7 @@ from kng.core.bounds import Bounds
 from kng.core.design import Cut, Design, across, from_zero
 from kng.core.errors import SchemaError, SpecError
 from kng.core.exact import exact, positive, show
+from kng.core.naming import argument
 from kng.core.parts import Domain, Point, described
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.receipt_text import model_html
@@ -159,8 +160,8 @@ class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
         way = self._way
         if way.domain is not None and self.coef_bound is not None:
             raise SpecError(
-                "coef_bound and domain both say where coefficients are looked for. Give one of "
-                "them; both are in units of y."
+                f"{argument('coef_bound')} and domain both say where coefficients are looked for. "
+                "Give one of them; both are in units of y."
             )
         former = dict(vars(self))
         stated = declared or {}
@@ -212,7 +213,9 @@ class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
     def _request(self) -> Request:
         """Read the options that all regressions share."""
         if not isinstance(self.fit_intercept, bool | np.bool_):
-            raise SpecError(f"fit_intercept must be True or False, got {self.fit_intercept!r}.")
+            raise SpecError(
+                f"{argument('fit_intercept')} must be True or False, got {self.fit_intercept!r}."
+            )
         return request_of(
             epsilon=self.epsilon,
             neighbours=self.neighbours,
@@ -248,7 +251,7 @@ class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
     def _in_memory(self, X: Any, y: Any) -> tuple[Columns, Openings]:
         """Look at the shapes of X and y and at the names of columns, and leave the cells alone."""
         remember(self)
-        X = covariates_in(X, self._declared_width())
+        X = covariates_in(X, declared_width(self.bounds_X))
         checked(self, X)
         if self.n_features_in_ == 0:
             raise no_covariate(X, public=self.neighbours == ReplaceOne.name)
@@ -265,8 +268,8 @@ class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
         engine = open_table(X)
         if engine is None:
             raise SchemaError(
-                "target names a column of a table, and X has no column names. Give a data frame, "
-                "the path of a file, an address or a kng.Table."
+                f"{argument('target')} names a column of a table, and X has no column names. Give "
+                "a data frame, the path of a file, an address or a kng.Table."
             )
         names = table_columns(engine, target, features, self.bounds_X)
         if engine.stated or has_dates(self.bounds_X, "X") or has_dates(self.bounds_y, "y"):
@@ -363,10 +366,6 @@ class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
     def _covariates(self, columns: Columns) -> Bounds:
         """Read bounds_X: one pair for all columns, one array per end, or named columns."""
         return covariate_bounds(self.bounds_X, columns)
-
-    def _declared_width(self) -> int | None:
-        """Return the number of covariates that bounds_X states, if it does."""
-        return declared_width(self.bounds_X)
 
     def _predictions(self, X: Any) -> NDArray[np.float64]:
         """Return  coef_ x + intercept_  of every record, NaN where a cell is missing."""

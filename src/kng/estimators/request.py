@@ -16,6 +16,7 @@ from kng.core.events import Counting, tell
 from kng.core.exact import listed, positive, show, whole
 from kng.core.groups import Groups
 from kng.core.kinds import members, require
+from kng.core.naming import Code, argument, in_python, keyword
 from kng.core.parts import Base, Domain, Norm, described
 from kng.core.payment import LEDGERS, Ledger
 from kng.core.privacy import AddRemove, PrivacyUnit, RemoveAndAdd, ReplaceOne, read_records
@@ -62,7 +63,7 @@ class Request:
         if rows is not None:
             raise SpecError(
                 "The query can drop or multiply rows, so their number depends on what records "
-                "hold. Use neighbours='add-remove', which keeps it private."
+                f"hold. Use {argument('neighbours', 'add-remove')}, which keeps it private."
             )
         tell(Counting())
         n = source.count()
@@ -86,15 +87,15 @@ def present_of(where: Any, person: Any, max_records: Any, records_per_person: An
     if person is None or max_records is None:
         lacking = "max_records" if max_records is None else "person"
         raise SpecError(
-            f"{lacking} is missing; person and max_records belong together, as in person='id', "
-            "max_records=5."
+            f"{argument(lacking)} is missing; {argument('person')} and {argument('max_records')} "
+            f"belong together, as in {argument('person', 'id')}, {argument('max_records', 5)}."
         )
     if not isinstance(person, str):
-        raise SpecError(f"person must be the name of the column with the ids, got {person!r}.")
+        raise SpecError(f"{argument('person')} must be the name of the column, got {person!r}.")
     if records_per_person != 1:
         raise SpecError(
-            "records_per_person states how many records a person has, and max_records enforces it. "
-            "Leave records_per_person out."
+            f"{argument('records_per_person')} states how many records a person has, and "
+            f"{argument('max_records')} enforces it. Leave {argument('records_per_person')} out."
         )
     most = whole(max_records, "max_records", 1)
     read_records(most)
@@ -155,12 +156,15 @@ def request_of(
 ) -> Request:
     """Check the shared options; every fault is found here, before the data are touched."""
     if epsilon is None:
-        raise SpecError("epsilon is missing; state what the release may cost, as in epsilon=1.")
+        raise SpecError(
+            f"{argument('epsilon')} is missing; state what the release may cost, as in "
+            f"{argument('epsilon', 1)}."
+        )
     one_of("neighbours", neighbours, (ReplaceOne.name, AddRemove.name))
     if n_max is not None and neighbours == ReplaceOne.name:
         raise SpecError(
-            "n_max belongs to neighbours='add-remove'; under replace-one the number of records "
-            "is public."
+            f"{argument('n_max')} belongs to {argument('neighbours', 'add-remove')}; under "
+            "replace-one the number of records is public."
         )
     read = _numbers if _hashable(epsilon, n_max, records_per_person) else _numbers.__wrapped__
     return Request(
@@ -204,15 +208,17 @@ def _ledger(value: Any) -> Ledger | None:
     if isinstance(value, Ledger):
         return value
     raise SpecTypeError(
-        "ledger must be a kng.Ledger, the path or the address of one, or an object with its "
-        f"methods reserve and settle; got {type(value).__name__}."
+        f"{argument('ledger')} must be a kng.Ledger, the path or the address of one, or an object "
+        f"with its methods reserve and settle; got {type(value).__name__}."
     )
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Check an option that takes one of a few words."""
     if not isinstance(value, str) or value not in choices:
-        raise SpecError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+        raise SpecError(
+            f"{argument(name)} must be one of {', '.join(map(repr, choices))}; got {value!r}."
+        )
 
 
 def named_norm(value: Any, names: Mapping[str, Norm]) -> Norm:
@@ -220,9 +226,9 @@ def named_norm(value: Any, names: Mapping[str, Norm]) -> Norm:
     if isinstance(value, str) and value in names:
         return names[value]
     if type(value).__module__ == "builtins" and not isinstance(value, type):
-        listed_names = ", ".join(map(repr, names))
         raise SpecError(
-            f"norm must be one of {listed_names}, or a norm of kng.norms; got {value!r}."
+            f"{argument('norm')} must be one of {', '.join(map(repr, names))}"
+            f"{in_python(', or a norm of kng.norms')}; got {value!r}."
         )
     require(value, "norm", members(Norm))
     norm: Norm = value
@@ -256,21 +262,24 @@ class Way:
         """Refuse a base measure where no theta is weighed."""
         if self.base is not None:
             raise IncompatibleParts(
-                f"base is how likely theta is before the records are seen; mechanism={self.name!r} "
-                "adds noise and weighs nothing by it. Use mechanism='kng' or 'exponential'."
+                f"{argument('base')} is how likely theta is before the records are seen; "
+                f"{argument('mechanism', self.name)} adds noise and weighs nothing by it. Use "
+                f"{argument('mechanism', 'kng')} or 'exponential'."
             )
 
     def refuse_norm(self) -> None:
         """Refuse a norm where nothing is measured in one."""
         if self.name == "exponential" and not _same(self.norm, "auto"):
-            raise IncompatibleParts("mechanism='exponential' weighs the loss and has no norm.")
+            raise IncompatibleParts(
+                f"{argument('mechanism', 'exponential')} weighs the loss and has no norm."
+            )
 
     def refuse_centre(self) -> None:
         """Refuse a centre where there is no ridge."""
         if self.centre is not None:
             raise IncompatibleParts(
-                f"centre is where the ridge of objective perturbation draws to; mechanism="
-                f"{self.name!r} has no ridge to centre. Use objective perturbation."
+                f"{argument('centre')} is where the ridge of objective perturbation draws to, and "
+                f"{argument('mechanism', self.name)} has none. Use objective perturbation."
             )
 
 
@@ -290,14 +299,12 @@ def way_of(
     if base is not None:
         base_part(base)
     way = _named(mechanism, names, Way("", norm, domain, sampler, None, centre))
-    if base is None:
-        return way
-    if way.domain is not None:
+    if base is not None and way.domain is not None:
         raise SpecError(
-            f"domain={described(way.domain)} has a base measure, and base= states one as well. "
-            "State it in the domain, as in Box(-5, 5, base=...)."
+            f"{described(way.domain)} has a base measure, and {keyword('base')} states one as "
+            "well. State it in the domain, as in Box(-5, 5, base=...)."
         )
-    return replace(way, base=base)
+    return way if base is None else replace(way, base=base)
 
 
 def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
@@ -310,8 +317,9 @@ def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
     kind = type(mechanism).__name__
     if mechanism.loss is not None:
         raise IncompatibleParts(
-            f"mechanism={kind}({described(mechanism.loss)}) brings a loss, and this estimator has "
-            f"its own. Give {kind}() without one, or call {kind}(...).release."
+            f"{argument('mechanism', Code(f'{kind}({described(mechanism.loss)})'))} brings a "
+            f"loss, and this estimator has its own. Give {kind}() without one, or call "
+            f"{kind}(...).release."
         )
     stated = {
         "norm": (said.norm, mechanism.norm, "auto"),
@@ -324,7 +332,8 @@ def _named(mechanism: Any, names: tuple[str, ...], said: Way) -> Way:
         both = [value for value in (here, there) if not _same(value, usual)]
         if len(both) > 1:
             raise SpecError(
-                f"{name} is stated twice, here and in mechanism={kind}(...). State it once."
+                f"{argument(name)} is stated twice, here and in "
+                f"{argument('mechanism', Code(f'{kind}(...)'))}. State it once."
             )
         found[name] = both[0] if both else usual
     return Way(mechanism.name, share=mechanism.share, **found)
@@ -379,15 +388,12 @@ def _details(records: Encoding, unit: PrivacyUnit) -> tuple[tuple[str, str], ...
 
 def records_stated(unit: PrivacyUnit) -> dict[str, str]:
     """Return what a receipt says of the number of records."""
-    facts = {}
+    facts, stated = {}, unit.neighbours.stated
     if isinstance(unit.neighbours, ReplaceOne):
         facts["records"] = f"{unit.neighbours.n} (public)"
-    elif isinstance(unit.neighbours, RemoveAndAdd) and unit.neighbours.stated is not None:
-        facts["records"] = (
-            f"{unit.neighbours.stated} (public); how many are in each group is private"
-        )
+    elif isinstance(unit.neighbours, RemoveAndAdd) and stated is not None:
+        facts["records"] = f"{stated} (public); how many are in each group is private"
     else:
-        stated = unit.neighbours.stated
         facts["records"] = "private" if stated is None else f"private, at most {stated}"
     if unit.rows_per_record is not None:
         facts["rows per record"] = f"at most {unit.rows_per_record} (stated)"

@@ -12,6 +12,7 @@ import numpy as np
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, show
+from kng.core.naming import argument
 from kng.core.parts import Domain, described
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.domains import Box, Uncrossed
@@ -85,13 +86,14 @@ def beside(domain: Domain, intercept: bool, side: Literal[1, -1], than: int) -> 
     if not intercept:
         raise IncompatibleParts(
             "Several planes without an intercept meet where the covariates are 0, so they cannot "
-            "be kept from crossing. Use noncrossing='predictions', or fit_intercept=True."
+            f"be kept from crossing. Use {argument('noncrossing', 'predictions')}, or fit an "
+            f"intercept ({argument('fit_intercept', True)})."
         )
     if not isinstance(domain, Box):
         raise IncompatibleParts(
-            f"noncrossing='planes' draws several quantiles from a Box, whose planes can be kept "
-            f"from crossing, not from {described(domain)}. Use a Box, or "
-            "noncrossing='predictions'."
+            f"{argument('noncrossing', 'planes')} draws several quantiles from a Box, whose planes "
+            f"can be kept from crossing, not from {described(domain)}. Use a Box, or "
+            f"{argument('noncrossing', 'predictions')}."
         )
     return Uncrossed(domain, side, than)
 
@@ -105,22 +107,24 @@ def _taus(stated: Any) -> tuple[Fraction, ...]:
     """Read increasing quantiles."""
     taus = tuple(exact(item, "quantile") for item in stated)
     if not taus:
-        raise SpecError("quantile is empty; give a quantile such as 0.5, or a list of them.")
+        raise SpecError(
+            f"{argument('quantile')} is empty; give a quantile such as 0.5, or a list of them."
+        )
     for tau in taus:
         if not 0 < tau < 1:
             raise SpecError(
-                f"quantile must lie strictly between 0 and 1, got {show(tau)}. For the ends of "
-                "a distribution use for example 0.01 or 0.99."
+                f"{argument('quantile')} must lie strictly between 0 and 1, got {show(tau)}. For "
+                "the ends of a distribution use for example 0.01 or 0.99."
             )
         if tau.denominator > _DIGITS:
             raise SpecError(
-                "quantile has more than thirty digits, which the search for a draw does not "
-                "follow. Give it shorter, such as 0.333333."
+                f"{argument('quantile')} has more than thirty digits, which the search for a draw "
+                "does not follow. Give it shorter, such as 0.333333."
             )
     if any(a >= b for a, b in pairwise(taus)):
         raise SpecError(
-            f"quantile must be increasing, got {', '.join(map(show, taus))}. Sort the list "
-            "and name each quantile once."
+            f"{argument('quantile')} must be increasing, got {', '.join(map(show, taus))}. Sort "
+            "the list and name each quantile once."
         )
     return taus
 
@@ -133,8 +137,8 @@ def _parts(weights: Any, size: int, epsilon: Fraction) -> tuple[Fraction, ...]:
     numbers = [positive(item, "weights") for item in listed]
     if len(numbers) != size:
         raise SpecError(
-            f"weights must have one number per quantile; there are {len(numbers)} for {size} "
-            f"quantile{'s'[: size > 1]}."
+            f"{argument('weights')} must have one number per quantile; there are {len(numbers)} "
+            f"for {size} quantile{'s'[: size > 1]}."
         )
     total = sum(numbers, Fraction(0))
     return tuple(number * epsilon / total for number in numbers)

@@ -12,6 +12,7 @@ from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import positive, show
 from kng.core.lattice import AffineMap, Lattice
+from kng.core.naming import argument, in_python
 from kng.core.parts import Norm, Point
 from kng.core.perturbed import AdaptivePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
@@ -252,8 +253,9 @@ def is_smoothed(way: Way, smoothing: Any, dim: int, coef_bound: Any) -> bool:
         return False
     if smoothing is not None and way.name in ("kng", "exponential"):
         raise IncompatibleParts(
-            f"mechanism={way.name!r} draws planes of the check loss itself, without smoothing. "
-            f"Leave one of them out, or use sampler={PUSHING!r}, which draws KNG of a smoothed one."
+            f"{argument('mechanism', way.name)} draws planes of the check loss itself, without "
+            f"smoothing. Leave one of them out, or use {argument('sampler', PUSHING)}, which draws "
+            "KNG of a smoothed one."
         )
     if way.name != "auto":
         return way.name == "objective"
@@ -268,8 +270,9 @@ def drawn_bandwidth(way: Way, smoothing: Any) -> Fraction | None:
         return None
     if way.name == "exponential" or smoothing is None or isinstance(smoothing, str):
         raise IncompatibleParts(
-            f"sampler={PUSHING!r} draws KNG of a smoothed check loss, whose bandwidth must be "
-            "public; give it in units of y, as in smoothing=5, with mechanism='kng'."
+            f"{argument('sampler', PUSHING)} draws KNG of a smoothed check loss, whose bandwidth "
+            f"must be public; give it in units of y, as in {argument('smoothing', 5)}, with "
+            f"{argument('mechanism', 'kng')}."
         )
     return positive(smoothing, "smoothing")
 
@@ -287,8 +290,9 @@ def refuse_bandwidth(width: Fraction, design: Design) -> None:
     """Refuse bandwidths that the steps of y cannot tell from none, or from its whole range."""
     if not _LEAST <= width / design.half_y <= _MOST:
         raise SpecError(
-            f"smoothing must lie between 1/65536 and 16 times {show(design.half_y)}, the unit of "
-            f"the response; got {show(width)}. smoothing='auto' finds one."
+            f"{argument('smoothing')} must lie between 1/65536 and 16 times {show(design.half_y)}, "
+            f"the unit of the response; got {show(width)}. {argument('smoothing', 'auto')} finds "
+            "one."
         )
 
 
@@ -301,16 +305,19 @@ def refuse_unsmoothed(way: Way, coef_bound: Any, noncrossing: str) -> None:
         )
     if noncrossing == "planes":
         raise IncompatibleParts(
-            "noncrossing='planes' is for planes that are drawn from a box. Smoothed planes are "
-            "minimised by themselves; use noncrossing='predictions'."
+            f"{argument('noncrossing', 'planes')} is for planes that are drawn from a box. "
+            "Smoothed planes are minimised by themselves; use "
+            f"{argument('noncrossing', 'predictions')}."
         )
     if coef_bound is not None:
         raise IncompatibleParts(
-            "coef_bound bounds every coefficient by itself, and smoothing minimises over all of "
-            "them or over a ball. Leave it out, or give domain=kng.domains.L1Ball(...)."
+            f"{argument('coef_bound')} bounds every coefficient by itself, and smoothing minimises "
+            "over all of them or over a ball. Leave it "
+            f"out{in_python(', or give domain=kng.domains.L1Ball(...)')}."
         )
     if way.sampler not in _SOLVING:
         raise IncompatibleParts(
-            f"sampler={way.sampler!r} does not serve objective perturbation, which is noise and a "
-            "solve. Leave sampler at 'auto', or use mechanism='kng' without smoothing."
+            f"{argument('sampler', way.sampler)} does not serve objective perturbation, which is "
+            f"noise and a solve. Leave {argument('sampler')} at 'auto', or use "
+            f"{argument('mechanism', 'kng')} without smoothing."
         )

@@ -11,6 +11,7 @@ from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import SpecError
 from kng.core.exact import whole
 from kng.core.lattice import Lattice
+from kng.core.naming import Code, argument
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.release import Release
@@ -117,8 +118,8 @@ def variance(
     unit = ask.unit(source, groups)
     if isinstance(unit.neighbours, ReplaceOne) and unit.neighbours.n <= divisor:
         raise SpecError(
-            f"A variance with ddof={divisor} needs at least {divisor + 1} records, and there are "
-            f"{unit.neighbours.n}. Give a smaller ddof."
+            f"A variance with {argument('ddof', Code(str(divisor)))} needs at least {divisor + 1} "
+            f"records, and there are {unit.neighbours.n}. Give a smaller ddof."
         )
     plan = plan_for(divisor, records, unit, ask.epsilon)
     facts = {

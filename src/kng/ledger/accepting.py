@@ -7,6 +7,7 @@ from typing import Any
 
 from kng.core.errors import SpecError, SpecTypeError
 from kng.core.exact import exact, positive
+from kng.core.naming import argument
 from kng.core.privacy import (
     AddRemove,
     Guarantee,
@@ -23,11 +24,11 @@ RELATIONS = (ReplaceOne.name, AddRemove.name)
 _REFUSED = {
     Guarantee.SIMULATION: (
         "A ledger books no seeded release: anyone who knows the seed can repeat it and learn the "
-        "records. Leave random_state=None, or run the simulation without a ledger."
+        f"records. Leave {argument('random_state', None)}, or run the simulation without a ledger."
     ),
     Guarantee.APPROXIMATE: (
         "A ledger books no approximate release: a Markov chain has no certificate, so its epsilon "
-        "is not known to hold. Use sampler='auto', or run without a ledger."
+        f"is not known to hold. Use {argument('sampler', 'auto')}, or run without a ledger."
     ),
 }
 
@@ -72,7 +73,9 @@ def accept(event: PrivacyEvent) -> PrivacyEvent:
 def read_relation(value: Any) -> str:
     """Read the name of a neighbouring relation."""
     if not isinstance(value, str) or value not in RELATIONS:
-        raise SpecError(f"neighbours must be {' or '.join(map(repr, RELATIONS))}, got {value!r}.")
+        raise SpecError(
+            f"{argument('neighbours')} must be {' or '.join(map(repr, RELATIONS))}, got {value!r}."
+        )
     return str(value)
 
 
@@ -89,7 +92,7 @@ def read_name(value: Any, name: str = "account") -> str:
     text = read_text(value, name)
     if not text.strip() or not text.isprintable() or len(text) > 200:
         raise SpecError(
-            f"{name} must be a name of 1 to 200 printable characters, got {text[:40]!r}."
+            f"{argument(name)} must be a name of 1 to 200 printable characters, got {text[:40]!r}."
         )
     return text
 
@@ -97,5 +100,5 @@ def read_name(value: Any, name: str = "account") -> str:
 def read_text(value: Any, name: str) -> str:
     """Read a string as a string."""
     if not isinstance(value, str):
-        raise SpecTypeError(f"{name} must be a string, got {type(value).__name__}.")
+        raise SpecTypeError(f"{argument(name)} must be a string, got {type(value).__name__}.")
     return str(value)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from kng.core.errors import BudgetError, SpecError
+from kng.core.naming import argument
 from kng.core.privacy import PrivacyEvent
 from kng.ledger.amounts import short, tell
 from kng.ledger.conversion import Conversion, convert
@@ -99,7 +100,7 @@ class Account:
         if analyst not in self.shares:
             raise SpecError(
                 f"Account {self.name!r} has no analyst {analyst!r} yet. Give a share of the budget "
-                f"first, as in kng.Ledger(..., analyst={analyst!r}, cap=0.5)."
+                f"first, as in kng.Ledger(..., {argument('analyst', analyst)}, cap=0.5)."
             )
         return self.shares[analyst]
 
@@ -110,8 +111,8 @@ class Account:
             raise SpecError(f"Analyst {analyst!r} has a share of account {self.name!r} already.")
         if cap > self.cap:
             raise SpecError(
-                f"cap of analyst {analyst!r} must be at most that of account {self.name!r}, "
-                f"{tell(self.cap)}; got {tell(cap)}."
+                f"{argument('cap')} of analyst {analyst!r} must be at most that of account "
+                f"{self.name!r}, {tell(self.cap)}; got {tell(cap)}."
             )
         return replace(self, shares={**self.shares, analyst: Share(cap)})
 
@@ -124,7 +125,7 @@ class Account:
         spent = short(self.spent + amount)
         if spent > self.cap:
             raise SpecError(
-                f"spent must be at most what account {self.name!r} had left, "
+                f"{argument('spent')} must be at most what account {self.name!r} had left, "
                 f"{tell(self.cap - self.spent)}; got {tell(amount)}."
             )
         if self.currency is Currency.RHO:

@@ -23,6 +23,7 @@ from typing import Any
 
 from kng.core.errors import SpecError
 from kng.core.exact import positive, show
+from kng.core.naming import argument
 
 LONGEST = 10**150
 GRAIN = 10**30
@@ -44,11 +45,13 @@ def read_cap(value: Any) -> Fraction:
     cap = positive(value, "cap")
     if cap > LARGEST_CAP:
         raise SpecError(
-            f"cap must be at most {LARGEST_CAP}, got {tell(cap)}. It is the total epsilon of all "
-            "releases together; above 10 or so it protects little."
+            f"{argument('cap')} must be at most {LARGEST_CAP}, got {tell(cap)}. It is the total "
+            "epsilon of all releases together; above 10 or so it protects little."
         )
     if cap.denominator > LONGEST:
-        raise SpecError("cap must be a number of at most 150 digits. Give it as 1, 0.5 or '1/3'.")
+        raise SpecError(
+            f"{argument('cap')} must be a number of at most 150 digits. Give it as 1, 0.5 or '1/3'."
+        )
     return cap
 
 

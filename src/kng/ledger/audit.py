@@ -60,8 +60,8 @@ def replay(history: Iterable[tuple[Link, str]]) -> Books:
             _apply(link, books)
         except KngError as error:
             raise LedgerError(
-                f"Entry {sequence} of the ledger does not follow from those before it ({error}). "
-                "Put back the newest untouched copy."
+                f"Entry {sequence} of the ledger does not follow from those before it "
+                f"({error.message}). Put back the newest untouched copy."
             ) from error
         previous = seal
     return books

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kng.core.errors import LedgerError, SpecError
+from kng.core.naming import argument
 from kng.core.privacy import PrivacyEvent
 from kng.ledger import entries, requests, rows
 from kng.ledger.account import Account
@@ -56,7 +57,7 @@ def charge(
     if owner not in (None, purse.account):
         raise SpecError(
             f"This dataset is charged to account {owner!r}. Two accounts for the same records "
-            f"would add their caps up: use account={owner!r}. Nothing was charged."
+            f"would add their caps up: use {argument('account', owner)}. Nothing was charged."
         )
     steps = before.counts(event).steps
     after = before.charged(event, purse.analyst)

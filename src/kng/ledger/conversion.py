@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.core.privacy import AddRemove, PrivacyEvent, ReplaceOne
 
 
@@ -38,9 +39,10 @@ def convert(
     steps, why = 1, []
     if neighbours == AddRemove.name and event.neighbours == ReplaceOne.name:
         raise SpecError(
-            f"Account {account!r} keeps the number of records private (neighbours='add-remove'), "
-            "and this release takes it for public (neighbours='replace-one'). Release with "
-            "neighbours='add-remove'. Nothing was charged."
+            f"Account {account!r} keeps the number of records private "
+            f"({argument('neighbours', 'add-remove')}), and this release takes it for public "
+            f"({argument('neighbours', 'replace-one')}). Release with "
+            f"{argument('neighbours', 'add-remove')}. Nothing was charged."
         )
     if neighbours == ReplaceOne.name and event.neighbours == AddRemove.name:
         steps = 2

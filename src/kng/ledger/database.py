@@ -20,6 +20,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from kng.core.errors import LedgerError
+from kng.core.naming import call
 from kng.ledger import faults, names, rows, schema
 from kng.ledger.audit import require_sums
 from kng.ledger.headfile import Head, HeadFile
@@ -255,8 +256,8 @@ def _is_ledger(db: sqlite3.Connection, path: Path) -> bool:
         return True
     if mark or version or schema.definitions(db):
         raise LedgerError(
-            f"{path} is a database, but not a kng ledger. Give the path of a ledger, or of a new "
-            "file for one."
+            f"{path} is a database, but not a kng ledger. Give the path of a ledger, or make one "
+            f"with {call('kng.Ledger')}."
         )
     return False
 
@@ -272,8 +273,8 @@ def _require_entry(db: sqlite3.Connection, path: Path, known: Head) -> None:
         file = HeadFile(path).path
         raise LedgerError(
             f"{path} does not contain entry {known.sequence} that {file} names: it is an older "
-            "copy, or was edited. Put back the newest copy. If that is lost, call Ledger.restore, "
-            "which books what may have been spent since."
+            "copy, or was edited. Put back the newest copy. If that is lost, run "
+            f"{call('Ledger.restore', str(path))}, which books what may have been spent since."
         )
 
 
@@ -310,8 +311,8 @@ def _headless(path: Path) -> LedgerError:
     return LedgerError(
         f"{HeadFile(path).path} is missing, so nobody can tell whether {path} is the newest copy, "
         "or the same file under a second name. Use the ledger under the name and in the directory "
-        "where that file is, or put it back. If it is lost and this is the newest copy, call "
-        f"Ledger.adopt({str(path)!r})."
+        "where that file is, or put it back. If it is lost and this is the newest copy, run "
+        f"{call('Ledger.adopt', str(path))}."
     )
 
 
@@ -320,7 +321,7 @@ def _written_elsewhere(path: Path, known: Head, end: Head) -> LedgerError:
         f"{path} goes on to entry {end.sequence}, but {HeadFile(path).path} ends at entry "
         f"{known.sequence}: it was written under another name or in a container that mounts the "
         "file alone, or an older .head file was put back. Use one name, and mount directories. If "
-        f"no other name is in use any more, call Ledger.adopt({str(path)!r})."
+        f"no other name is in use any more, run {call('Ledger.adopt', str(path))}."
     )
 
 

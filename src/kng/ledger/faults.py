@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kng.core.errors import LedgerError
+from kng.core.naming import call
 
 BUSY_SECONDS = 60.0
 
@@ -35,7 +36,9 @@ _MEANINGS = (
     ("SQLITE_FULL", "the disk that holds {path} is full. Make room on it."),
     (
         "SQLITE_NOTADB",
-        "{path} is not a kng ledger. Give the path of a ledger, or of a new file for one.",
+        "{path} is not a kng ledger. Give the path of a ledger, or make one with "
+        + call("kng.Ledger")
+        + ".",
     ),
     (
         "SQLITE_CORRUPT",
@@ -57,7 +60,9 @@ _MEANINGS = (
     ),
     (
         "SQLITE_CONSTRAINT",
-        "{path} refused an entry that breaks its own rules ({error}). Run verify() on it.",
+        "{path} refused an entry that breaks its own rules ({error}). Run "
+        + call("verify()")
+        + " on it.",
     ),
 )
 
@@ -74,5 +79,8 @@ def told_plainly(path: Path) -> Iterator[None]:
                 text = meaning.format(path=path, seconds=BUSY_SECONDS, error=error)
                 break
         else:
-            text = f"{path} cannot be used ({error}). Check that it is a ledger, and run verify()."
+            text = (
+                f"{path} cannot be used ({error}). Check that it is a ledger, and run "
+                f"{call('verify()')}."
+            )
         raise LedgerError(text[0].upper() + text[1:]) from error

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kng.core.errors import LedgerError
+from kng.core.naming import call
 
 _LINE = re.compile(rb"([1-9][0-9]{0,17}) ([0-9a-f]{64})\n")
 
@@ -63,8 +64,8 @@ class HeadFile:
         head = _parse(line)
         if head is None:
             raise LedgerError(
-                f"{self.path} is not the head of a ledger. Put the file back that kng wrote; if "
-                "it is lost, remove this one and call Ledger.adopt."
+                f"{self.path} is not the head of a ledger. Put the file back that kng wrote; if it "
+                f"is lost, remove this one and run {call('Ledger.adopt')}."
             )
         return head
 

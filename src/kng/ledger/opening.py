@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from kng.core.errors import SpecError
+from kng.core.naming import keyword
 from kng.ledger import charging, entries, rows
 from kng.ledger.account import Account, Currency
 from kng.ledger.amounts import tell
@@ -70,8 +71,8 @@ def _open_share(
 ) -> None:
     if known is None:
         raise SpecError(
-            f"{backend.called} has no account {purse.account!r} yet. Open it without analyst= "
-            "first; a share is a part of it."
+            f"{backend.called} has no account {purse.account!r} yet. Open it without "
+            f"{keyword('analyst')} first; a share is a part of it."
         )
     if cap is not None and analyst not in known.shares:
         with backend.writing() as db:
@@ -86,7 +87,7 @@ def _open_share(
     if cap not in (None, found.cap):
         raise SpecError(
             f"Analyst {analyst!r} of account {purse.account!r} has cap {tell(found.cap)}, not "
-            f"{tell(cap or Fraction(0))}. That never changes; open it without cap=."
+            f"{tell(cap or Fraction(0))}. That never changes; open it without {keyword('cap')}."
         )
 
 
@@ -99,10 +100,10 @@ def _require(stored: Account, called: str, asked: Asked) -> None:
         if kept is None:
             raise SpecError(
                 f"Account {stored.name!r} has no {name} yet; its first charge will fix it. Open it "
-                f"without {name}=."
+                f"without {keyword(name)}."
             )
         old, new = (tell(x) if isinstance(x, Fraction) else x for x in (kept, value))
         raise SpecError(
             f"Account {stored.name!r} of {called} has {name} {old}, not {new}. That never changes; "
-            f"open it without {name}=."
+            f"open it without {keyword(name)}."
         )

@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from kng.core.errors import LedgerError
+from kng.core.naming import call
 from kng.core.postgres import connected, server_of, text_of
 from kng.ledger import faults, postgres_schema, rows
 from kng.ledger.audit import require_sums
@@ -41,7 +42,12 @@ _MEANINGS = (
     ("25006", "{name} cannot be written: the server or this user may only read."),
     ("42501", "this user may not do that in {name} ({said}). Ask its owner for the rights."),
     ("53100", "the disk of {name} is full. Make room on it."),
-    ("23", "{name} refused an entry that breaks its own rules ({said}). Run verify() on it."),
+    (
+        "23",
+        "{name} refused an entry that breaks its own rules ({said}). Run "
+        + call("verify()")
+        + " on it.",
+    ),
     ("XX", "{name} is damaged ({said}). Put back the newest copy."),
 )
 
@@ -201,7 +207,8 @@ class PostgresServer:
                 # A commit whose answer is lost may have been made.
                 meaning = (
                     "{name} could not be used ({said}). Whether a charge was made shows in "
-                    "history(); a request with a key may be made again."
+                    + call("history()")
+                    + "; a request with a key may be made again."
                 )
             text = meaning.format(name=self.called, said=said, seconds=faults.BUSY_SECONDS)
             raise LedgerError(text[0].upper() + text[1:]) from None
@@ -227,8 +234,8 @@ class PostgresServer:
             raise LedgerError(
                 f"The ledger in {self.called} is a copy: it was made on another server, database "
                 "or timeline, and charges made since the copy are missing. Use the original. If "
-                "it is lost, call Ledger.restore, which books what may have been spent since, or "
-                "Ledger.adopt if nothing was."
+                f"it is lost, run {call('Ledger.restore')}, which books what may have been spent "
+                f"since, or {call('Ledger.adopt')} if nothing was."
             )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from kng.core.errors import LedgerError, SpecError
 from kng.core.exact import exact
+from kng.core.naming import argument
 from kng.ledger import entries, rows
 from kng.ledger.backend import Backend
 
@@ -28,15 +29,16 @@ def restore(backend: Backend, spent: Any | Mapping[str, Any]) -> None:
         if given is not None and "" in given:
             if len(names) > 1:
                 raise SpecError(
-                    f"spent must name its account, because {backend.called} has several: "
-                    f"{', '.join(map(repr, names))}. Give spent={{{names[0]!r}: 0.5}}; what is "
-                    "left of the others is spent as well."
+                    f"{argument('spent')} must name its account, because {backend.called} has "
+                    f"several: {', '.join(map(repr, names))}. Give "
+                    f"{argument('spent', {names[0]: 0.5})}; what is left of the others is spent as "
+                    "well."
                 )
             given = dict.fromkeys(names, given[""])
         for name in given or ():
             if name not in names:
                 raise SpecError(
-                    f"spent names account {name!r}, and {backend.called} has "
+                    f"{argument('spent')} names account {name!r}, and {backend.called} has "
                     f"{', '.join(map(repr, names))}."
                 )
         for name in names:
@@ -56,5 +58,5 @@ def _amounts(spent: Any | Mapping[str, Any]) -> dict[str, Fraction] | None:
     stated = spent if isinstance(spent, Mapping) else {"": spent}
     found = {name: exact(value, "spent") for name, value in stated.items()}
     if any(amount < 0 for amount in found.values()):
-        raise SpecError("spent must be at least 0.")
+        raise SpecError(f"{argument('spent')} must be at least 0.")
     return found

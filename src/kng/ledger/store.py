@@ -13,6 +13,7 @@ from typing import Any, Self
 from kng.core.composition import epsilon_at, read_delta
 from kng.core.errors import LedgerError, SpecError, SpecTypeError
 from kng.core.exact import whole
+from kng.core.naming import argument, call
 from kng.core.payment import LEDGERS, Charge
 from kng.core.privacy import PrivacyEvent, read_records
 from kng.ledger import charging, opening, restoring, rows
@@ -301,8 +302,9 @@ class Ledger:
         with self._backend.reading() as db:
             if number >= 2**63 or rows.charge_at(db, self._purse.account, number) is None:
                 raise SpecError(
-                    f"sequence must be that of a charge of account {self.account!r}, and entry "
-                    f"{tell(Fraction(number))} is not a charge. history() lists them."
+                    f"{argument('sequence')} must be the number of a charge of account "
+                    f"{self.account!r}, and entry {tell(Fraction(number))} is not a charge. "
+                    f"{call('history()')} lists them."
                 )
             return rows.release_at(db, number)
 

@@ -12,6 +12,7 @@ from kng.core.enclosures import root_above
 from kng.core.encoding import Encoding
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import show
+from kng.core.naming import Code, argument
 from kng.core.parts import Norm, Point
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.core.problem import Problem
@@ -55,17 +56,17 @@ class BallSum:
         object.__setattr__(self, "gauge", gauge)
         if gauge.least < 1:
             raise SpecError(
-                f"granularity {', '.join(map(show, self.records.step))} is too coarse for "
-                f"{self.ball.described}; give a smaller one."
+                f"{argument('granularity')} {', '.join(map(show, self.records.step))} is too "
+                f"coarse for {self.ball.described}; give a smaller one."
             )
         # What lies farther out than a quarter of the encoding is divided before it is asked about;
         # a wall adds up numbers of both signs, whose rounded sum may be small anywhere.
         part = 2 if isinstance(gauge, WalledGauge) else 8
         if gauge.largest([k // part + 1 for k in self.records.last]) >= MOST:
             raise SpecError(
-                f"granularity {', '.join(map(show, self.records.step))} is too fine, or has no "
-                f"simple ratio with the numbers of {self.ball.described}, for sums in whole "
-                "numbers. Give a larger granularity or rounder numbers."
+                f"{argument('granularity')} {', '.join(map(show, self.records.step))} is too "
+                f"fine, or has no simple ratio with the numbers of {self.ball.described}, for "
+                "sums in whole numbers. Give a larger granularity or rounder numbers."
             )
 
     @property
@@ -151,8 +152,8 @@ def _gauge(ball: RecordBall, steps: Sequence[Fraction]) -> Gauge:
         case FacetShape(facets):
             return WalledGauge(tuple(_wall(facet, ball.radius, steps) for facet in facets))
     raise IncompatibleParts(
-        f"bounds={ball.described} is no ball that records are pulled into. Use a round ball, an l1 "
-        "ball, a polytope or a box."
+        f"{argument('bounds', Code(ball.described))} is no ball that records are pulled into. Use "
+        "a round ball, an l1 ball, a polytope or a box."
     )
 
 

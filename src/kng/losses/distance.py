@@ -14,6 +14,7 @@ from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import positive, positives, show
 from kng.core.lattice import power_of_two_below
+from kng.core.naming import argument
 from kng.core.parts import Field, Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
@@ -229,19 +230,20 @@ def _step(ranges: Sequence[Fraction], granularity: Any) -> Fraction:
             return fine
         raise SpecError(
             "the columns' ranges are too different for distances in one unit: the widest is "
-            f"{show(max(ranges))}, the narrowest {show(min(ranges))}. Give scale, one unit of "
-            "distance per column, or scale='bounds'."
+            f"{show(max(ranges))}, the narrowest {show(min(ranges))}. Give {argument('scale')}, "
+            f"one unit of distance per column, or {argument('scale', 'bounds')}."
         )
     step = positive(granularity, "granularity")
     if max(ranges) / step >= 2 ** (_BITS + 1):
         raise SpecError(
-            f"granularity {show(step)} cuts a column into 2**25 steps or more; give a larger one."
+            f"{argument('granularity')} {show(step)} cuts a column into 2**25 steps or more; give "
+            "a larger one."
         )
     if step > min(ranges):
         raise SpecError(
-            f"granularity must not exceed the range of a column, got {show(step)} for a range "
-            f"of {show(min(ranges))}, both in units of scale. Give a smaller one, or another "
-            "scale."
+            f"{argument('granularity')} must not exceed the range of a column, got {show(step)} "
+            f"for a range of {show(min(ranges))}, both in units of scale. Give a smaller one, or "
+            "another scale."
         )
     return step
 

@@ -13,6 +13,7 @@ from kng.core.bounds import Bounds
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
+from kng.core.naming import argument, call
 from kng.core.parts import Field, Point, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
@@ -46,6 +47,7 @@ _EVERY = Interval(None, None)
 # Up to how many coordinates a ball has walls, and boxes are a way to draw.
 MOST_WALLS = 10
 _NONE, _ONE = Fraction(0), Fraction(1)
+_BOUNDED = f"Use a bounded domain ({argument('coef_bound')}, or kng.domains.L1Ball), or KNG"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class Linear:
     model: ClassVar[str] = "linear"
     noun: ClassVar[str] = "coefficients, the intercept among them"
     served: ClassVar[str] = "Use objective perturbation."
-    remedy: ClassVar[str] = "an L1Ball (least squares), HuberRegressor or fewer covariates"
+    remedy: ClassVar[str] = f"L1Ball (least squares), {call('HuberRegressor')} or fewer covariates"
 
     def __post_init__(self) -> None:
         if self.records is None:
@@ -182,8 +184,7 @@ class Linear:
         if length is None:
             raise IncompatibleParts(
                 f"The value of the {self.pointwise.name} loss of a linear model grows with theta, "
-                "and the domain is unbounded. Use a bounded domain (coef_bound, or "
-                "kng.domains.L1Ball), or KNG, which weighs the gradient."
+                f"and the domain is unbounded. {_BOUNDED}, which weighs the gradient."
             )
         if self.proportion is None and self.answers is not None:
             rows = self.rows
@@ -393,7 +394,7 @@ class Linear:
         if sides is None or not region.bounded:
             raise IncompatibleParts(
                 f"The score of the {self.pointwise.name} loss of a linear model grows with theta, "
-                "and the domain is unbounded, so it has no constant sensitivity. Use a bounded "
-                "domain (coef_bound, or kng.domains.L1Ball), or KNG, which takes the one at theta."
+                f"and the domain is unbounded, so it has no constant sensitivity. {_BOUNDED}, "
+                "which takes the one at theta."
             )
         return self._growing

@@ -16,6 +16,7 @@ from kng.core.design import Column, Cut, Design, across, design_of, from_zero
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice, power_of_two_below
+from kng.core.naming import argument, in_python
 from kng.losses.pointwise.function import Pointwise
 from kng.losses.reading import Weighs
 
@@ -68,8 +69,8 @@ def linear_design(
         return design_of(encoded(covariates, cut(*column), cut), intercept, pointwise.scale)
     if response is None:
         raise SpecError(
-            "bounds_y is missing. The public range of the response is never read from the data; "
-            "state it, as in bounds_y=(0, 100)."
+            f"{argument('bounds_y')} is missing. The public range of the response is never read "
+            f"from the data; state it, as in {argument('bounds_y', (0, 100))}."
         )
     if not pointwise.residual:
         return design_of(encoded(covariates, (*response, _ONE), cut), intercept, _ONE, _NONE)
@@ -91,9 +92,10 @@ def _scaled(
     if weighs == "value":
         if response is None:
             raise SpecError(
-                "mechanism='exponential' weighs the loss, which is bounded only if the "
-                "response is; give bounds_y, as in bounds_y=(0, 100). mechanism='kng' and "
-                "'objective' need no bound on the response."
+                f"{argument('mechanism', 'exponential')} weighs the loss, which is bounded only if "
+                f"the response is; give {argument('bounds_y')}, as in "
+                f"{argument('bounds_y', (0, 100))}. {argument('mechanism', 'kng')} and 'objective' "
+                "need no bound on the response."
             )
         low, high = max(low, response[0]), min(high, response[1])
     return low, high, max(SCALES, ceil(2 * max(high - middle, middle - low) * SCALES / scale))
@@ -111,13 +113,13 @@ def linear_lattice(pointwise: Pointwise, design: Design, bound: Fraction | None)
     if bound is None:
         raise IncompatibleParts(
             f"The {pointwise.name} loss of a linear model is drawn from a bounded domain. Give "
-            "coef_bound, or a domain such as kng.domains.Box."
+            f"{argument('coef_bound')}{in_python(', or a domain such as kng.domains.Box')}."
         )
     most = most_bound(pointwise)
     if not LEAST_BOUND <= bound <= most:
         raise SpecError(
             f"Coefficients must be bounded by 1/256 to {most} units of the response, got "
-            f"{float(bound):g}. Give a domain, or coef_bound, between them."
+            f"{float(bound):g}. Give a domain, or {argument('coef_bound')}, between them."
         )
     if pointwise.curvature is None:
         step = max(power_of_two_below(bound) / _FINE, _FINEST)
@@ -151,8 +153,8 @@ def encoded(covariates: Bounds, response: Column, cut: Cut = across) -> Encoding
     columns = [*(cut(low, high, COVARIATE) for low, high in ranges), response]
     if any(high - low < _NARROWEST for low, high, _ in columns[:-1]):
         raise SpecError(
-            "bounds_X must be at least 1e-290 wide, for float64 to tell their steps apart. Use "
-            "other units."
+            f"{argument('bounds_X')} must be at least 1e-290 wide, for float64 to tell their steps "
+            "apart. Use other units."
         )
     lows, highs, steps = zip(*columns, strict=True)
     return encoding_of(Bounds(lows, highs), granularity=steps, missing=None, bits=0)

@@ -12,6 +12,7 @@ from kng.core.bounds import Bounds
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import IncompatibleParts
 from kng.core.kinds import members, require
+from kng.core.naming import Code, argument
 from kng.core.parts import Field, Point, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
@@ -161,8 +162,9 @@ class Location:
         """
         if self.ball is not None:
             raise IncompatibleParts(
-                f"{self.described} weighs theta for records in a box, and bounds="
-                f"{self.ball.described} is none. Use K-norm noise, or bounds=(low, high)."
+                f"{self.described} weighs theta for records in a box, and "
+                f"{argument('bounds', Code(self.ball.described))} is none. Use K-norm noise, or "
+                f"{argument('bounds', (Code('low'), Code('high')))}."
             )
         pairs = list(zip(self._etas(region), self._responses, strict=True))
         ranges = [self.pointwise.psi(eta, y) for eta, y in pairs]

@@ -15,6 +15,7 @@ from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import IncompatibleParts, KngError, SpecError, SpecTypeError
 from kng.core.exact import positive, positives, show
 from kng.core.lattice import power_of_two_below
+from kng.core.naming import argument
 from kng.core.parts import Domain, Field, Norm, Point, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
@@ -248,7 +249,8 @@ def _name(function: Any) -> str:
 def _encoded(part: str, bounds: Bounds, granularity: Any, missing: Any) -> Encoding:
     if bounds.columns is None:
         raise SpecError(
-            f"{part} reads columns by name, and the bounds name none; give bounds={{'x': (0, 1)}}."
+            f"{part} reads columns by name, and the bounds name none; give "
+            f"{argument('bounds', {'x': (0, 1)})}."
         )
     return encoding_of(bounds, granularity=granularity, missing=missing, bits=_RECORD_BITS)
 

@@ -15,6 +15,7 @@ from kng.core.capabilities import OrderedDomain
 from kng.core.encoding import Encoding, encoding_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, show
+from kng.core.naming import argument
 from kng.core.parts import Field, Point
 from kng.core.plan import DensityPlan
 from kng.core.privacy import PrivacyUnit
@@ -81,8 +82,8 @@ class Quantiles:
         """Return how records with these bounds become whole numbers, as for one quantile."""
         if len(bounds) != 1:
             raise SpecError(
-                f"{self.described} are of one column, the bounds describe {len(bounds)}. Release "
-                "one column at a time, and leave dim out of the domain."
+                f"{self.described} are of one column, the {argument('bounds')} describe "
+                f"{len(bounds)}. Release one column at a time, and leave dim out of the domain."
             )
         return encoding_of(bounds, granularity=granularity, missing=missing, bits=_BITS)
 

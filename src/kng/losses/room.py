@@ -11,6 +11,7 @@ from typing import Any
 
 from kng.core.design import Design
 from kng.core.errors import SpecError
+from kng.core.naming import argument, in_python, outside_python
 from kng.core.privacy import PrivacyUnit
 from kng.losses.kernels.residual_cells import MOST_COVARIATES
 from kng.losses.pointwise.function import Pointwise
@@ -52,10 +53,11 @@ def refuse_large(problem: ReadProblem, numbers: int, instead: str = _LINEAR) -> 
     if fits(unit, numbers, memory):
         return
     wanted = -(-needed(unit, numbers) // _GIGABYTE)
+    more = argument("memory_limit", f"{wanted}GB")
     raise SpecError(
         f"{unit.neighbours.stated:,} records are looked at together here and may take {wanted} GB, "
-        f"more than memory_limit, which is {memory / _GIGABYTE:.3g} GB. Give "
-        f"kng.Table(data, memory_limit='{wanted}GB'), or {instead}."
+        f"more than {argument('memory_limit')}, which is {memory / _GIGABYTE:.3g} GB. Give "
+        f"{in_python(f'kng.Table(data, {more})')}{outside_python(more)}, or {instead}."
     )
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from kng.core.delta import Absolute, Delta
 from kng.core.errors import IncompatibleParts
+from kng.core.naming import argument
 from kng.core.parts import described
 from kng.core.plan import DensityPlan
 from kng.core.problem import Problem
@@ -33,7 +34,7 @@ class Exponential:
         if not domain.bounded:
             raise IncompatibleParts(
                 f"Exponential needs a bounded domain, because {described(loss)} has no largest "
-                f"value on {described(domain)}. Use a Box or an L1Ball (coef_bound)."
+                f"value on {described(domain)}. Use a Box or an L1Ball ({argument('coef_bound')})."
             )
         delta = Delta(Absolute(), problem.unit, loss.values, loss.values)
         return DensityPlan(problem, epsilon, self.name, "value", delta, delta.over(domain.region()))

@@ -13,6 +13,7 @@ from kng.core.delta import delta
 from kng.core.enclosures import ball, floor_ceil, precision
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lazy_noise import noise_refusal, noise_size
+from kng.core.naming import argument
 from kng.core.parts import described
 from kng.core.perturbed import PerturbedPlan
 from kng.core.problem import Problem
@@ -55,10 +56,14 @@ class ObjectivePerturbation:
     def plan(self, problem: Problem, epsilon: Fraction) -> PerturbedPlan:
         """Fix noise and ridge before the charge."""
         if self.share is not None and not 0 < self.share < 1:
-            raise SpecError(f"share must lie strictly between 0 and 1, got {self.share}.")
+            raise SpecError(
+                f"{argument('share')} must lie strictly between 0 and 1, got {self.share}."
+            )
         facts, d = Perturbation.of(problem), problem.loss.dim
         if self.centre is not None and len(self.centre) != d:
-            raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")
+            raise SpecError(
+                f"{argument('centre')} has {len(self.centre)} numbers for {d} coefficients."
+            )
         share = self.share or min(SHARES, key=self._prediction(facts, epsilon))
         lattice, length = problem.answers, problem.domain.region().length
         return PerturbedPlan(
@@ -137,7 +142,7 @@ class Perturbation:
         if domain.bounded and not domain.base.even:
             raise IncompatibleParts(
                 f"Objective perturbation of {described(loss)} has no base measure, and "
-                f"{described(domain)} has one. Use base=Uniform(), or KNG."
+                f"{described(domain)} has one. Use a uniform base, or KNG."
             )
         region = domain.region()
         body = loss.body(region)

@@ -18,6 +18,7 @@ from typing import ClassVar, Protocol
 from kng.core.capabilities import DesignedLoss
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.lattice import Lattice
+from kng.core.naming import argument
 from kng.core.parts import Point, described
 from kng.core.perturbed import AdaptivePlan, PerturbedPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
@@ -143,9 +144,13 @@ class ScaledPerturbation:
         """Fix everything but the scale before the charge; ``problem`` is in half ranges of y."""
         d = problem.loss.dim
         if self.share is not None and not 0 < self.share < 1:
-            raise SpecError(f"share must lie strictly between 0 and 1, got {self.share}.")
+            raise SpecError(
+                f"{argument('share')} must lie strictly between 0 and 1, got {self.share}."
+            )
         if self.centre is not None and len(self.centre) != d:
-            raise SpecError(f"centre has {len(self.centre)} numbers for {d} coefficients.")
+            raise SpecError(
+                f"{argument('centre')} has {len(self.centre)} numbers for {d} coefficients."
+            )
         Perturbation.of(problem)  # refuses what cannot be perturbed
         lattice = fine_lattice(problem)
 

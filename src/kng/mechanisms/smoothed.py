@@ -19,6 +19,7 @@ from typing import ClassVar
 
 from kng.core.errors import SpecError
 from kng.core.lattice import Lattice
+from kng.core.naming import argument
 from kng.core.parts import Point
 from kng.core.perturbed import AdaptivePlan, PerturbedPlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
@@ -128,7 +129,9 @@ class SmoothedPerturbation:
 
     def __post_init__(self) -> None:
         if self.share is not None and not 0 < self.share < 1:
-            raise SpecError(f"share must lie strictly between 0 and 1, got {self.share}.")
+            raise SpecError(
+                f"{argument('share')} must lie strictly between 0 and 1, got {self.share}."
+            )
 
     @property
     def lattice(self) -> Lattice:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NoReturn
 from kng.core.bodies import Ball, Cuboid, Gauged, Piece, Reaching
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact
+from kng.core.naming import argument
 from kng.core.parts import Norm
 from kng.norms.coordinate import axes
 from kng.norms.frames import rank
@@ -175,8 +176,8 @@ def _of_boxes(boxes: Sequence[Cuboid]) -> Norm:
         return WeightedSup(widest)
     if dim > _MOST:
         raise IncompatibleParts(
-            f"Hull finds facets in up to {_MOST} coordinates; these are {dim}. Use norm='auto', "
-            "or LInf."
+            f"Hull finds facets in up to {_MOST} coordinates; these are {dim}. Use "
+            f"{argument('norm', 'auto')}, or LInf."
         )
     spanned = rank(sorted(corners))
     if spanned < dim:

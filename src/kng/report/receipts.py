@@ -59,7 +59,7 @@ def read_receipts(path: str) -> list[Receipt]:
         try:
             found.append(Receipt(Release.from_json(one), one, Path(path).name))
         except SpecError as error:
-            raise SpecError(f"{path} is not a receipt: {error}") from None
+            raise SpecError(f"{path} is not a receipt: {error.message}") from None
     return found
 
 

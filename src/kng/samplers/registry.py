@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from kng.core.capabilities import ServedLoss
 from kng.core.errors import IncompatibleParts, SpecError
+from kng.core.naming import argument
 from kng.core.parts import Sampler, described
 from kng.core.perturbed import AdaptivePlan, PerturbedPlan
 from kng.core.plan import DensityPlan, NoisePlan
@@ -66,7 +67,7 @@ def certified(plan: P, sampler: str = "auto") -> P:
     fitting = [entry for entry in SAMPLERS if entry.needs in offers]
     if not isinstance(sampler, str) or sampler not in ("auto", *names):
         usable = ", ".join(repr(entry.name) for entry in fitting)
-        raise SpecError(f"sampler must be one of 'auto', {usable}; got {sampler!r}.")
+        raise SpecError(f"{argument('sampler')} must be one of 'auto', {usable}; got {sampler!r}.")
     asked = [e for e in fitting if (e.certified if sampler == "auto" else e.name == sampler)]
     refusals = []
     for entry in asked:
@@ -82,12 +83,12 @@ def certified(plan: P, sampler: str = "auto") -> P:
         loss, domain = plan.problem.loss, plan.problem.domain
         use = loss.served if isinstance(loss, ServedLoss) else "Use another mechanism."
         raise IncompatibleParts(
-            f"No sampler draws mechanism={plan.mechanism!r} of {described(loss)} from "
+            f"No sampler draws {argument('mechanism', plan.mechanism)} of {described(loss)} from "
             f"{described(domain)}. "
             f"{use if domain.bounded else 'Use a bounded domain, such as Box.'}"
         )
     others = " or ".join(repr(entry.name) for entry in fitting)
     raise IncompatibleParts(
-        f"sampler={sampler!r} does not serve mechanism={plan.mechanism!r} of "
+        f"{argument('sampler', sampler)} does not serve {argument('mechanism', plan.mechanism)} of "
         f"{described(plan.problem.loss)} here; use {others}, or leave it at 'auto'."
     )

@@ -35,7 +35,7 @@ def traced_graph(
             found = tracing.traced(_run(run, tracing, part, inputs), "the result")
             places = results(found)
         except NotTraced as refusal:
-            raise IncompatibleParts(f"{part}: {refusal}") from None
+            raise IncompatibleParts(f"{part}: {refusal.message}") from None
         if len(tracing.draft.cells) > _MOST:
             raise IncompatibleParts(
                 f"{part}: it takes more than {_MOST} operations on each {words.one}; use fewer."

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kng.core.errors import SchemaError, SpecError
+from kng.core.naming import argument
 from kng.data.column_kinds import stated_column
 from kng.data.engine import Engine, Kind
 from kng.data.formula.covariates import Covariates, covariates_of_formula
@@ -91,7 +92,9 @@ def _stated_levels(formula: Formula, name: str) -> Category | None:
         if isinstance(factor, Levels) and factor.name == name and factor.levels is not None
     }
     if len(found) > 1:
-        raise SpecError(f"formula states the levels of {name!r} in two ways. State them once.")
+        raise SpecError(
+            f"{argument('formula')} states the levels of {name!r} in two ways. State them once."
+        )
     if not found:
         return None
     (stated,) = found
@@ -122,7 +125,8 @@ def _refuse_mixed(
                 )
     elif isinstance(factor, Name) and _stated_levels(formula, factor.name) is not None:
         raise SpecError(
-            f"formula has {factor.name!r} as a number and as a category. Use one of them."
+            f"{argument('formula')} has {factor.name!r} as a number and as a category. Use one of "
+            "them."
         )
 
 
@@ -134,7 +138,7 @@ def _ends(name: str, kind: Declared, bounds: Mapping[str, Ends]) -> Ends:
     found = bounds.get(name, declared)
     if found is None:
         raise SpecError(
-            f"bounds_X has nothing for {name!r}. The public range of a column is never read from "
-            f"the data; state it, as in bounds_X={{{name!r}: (0, 100)}}."
+            f"{argument('bounds_X')} has nothing for {name!r}. The public range of a column is "
+            f"never read from the data; state it, as in {argument('bounds_X', {name: (0, 100)})}."
         )
     return found

@@ -10,6 +10,7 @@ from itertools import product
 
 from kng.core.bounds import Bounds
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.data.formula.calculation import product_range, range_of
 from kng.data.formula.coding import coded_parts
 from kng.data.formula.functions import Range
@@ -82,11 +83,15 @@ def covariates_of_formula(
                 covariates.append(covariate)
                 ends.append(_bounded(covariate, ranges, bounds))
         if len(covariates) > _MOST:
-            raise SpecError(f"formula has more than {_MOST} covariates. Give fewer terms.")
+            raise SpecError(
+                f"{argument('formula')} has more than {_MOST} covariates. Give fewer terms."
+            )
     names = [covariate.name for covariate in covariates]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise SpecError(f"formula has two covariates called {twice[0]!r}. Leave one out.")
+        raise SpecError(
+            f"{argument('formula')} has two covariates called {twice[0]!r}. Leave one out."
+        )
     columns = formula.columns
     return Covariates(
         columns,

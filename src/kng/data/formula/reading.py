@@ -18,6 +18,7 @@ from math import isfinite
 from typing import Any, NoReturn, cast
 
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.data.formula.functions import FUNCTIONS
 from kng.data.formula.tree import (
     Arithmetic,
@@ -60,9 +61,13 @@ _Terms = list[Term]
 def read_formula(stated: str) -> Formula:
     """Return what a formula says; what is none is refused."""
     if len(stated) > _LONGEST:
-        raise SpecError(f"formula has more than {_LONGEST} characters. Give a shorter one.")
+        raise SpecError(
+            f"{argument('formula')} has more than {_LONGEST} characters. Give a shorter one."
+        )
     if any("\ud800" <= sign <= "\udfff" for sign in stated):
-        raise SpecError("formula holds half of a character (a lone surrogate). Write it as text.")
+        raise SpecError(
+            f"{argument('formula')} holds half of a character (a lone surrogate). Write it as text."
+        )
     return _Reader(stated).whole()
 
 
@@ -70,7 +75,7 @@ class _Reader:
     """Reads from the left; every method takes what it names and moves on."""
 
     def __init__(self, stated: str) -> None:
-        self._stated, self._at, self._depth, self._links = stated, 0, 0, 0
+        self._called, self._at, self._depth, self._links = argument("formula", stated), 0, 0, 0
         self._tokens = _tokens(stated)
 
     def whole(self) -> Formula:
@@ -79,13 +84,11 @@ class _Reader:
         if self._at < len(self._tokens):
             self._refuse("+, -, *, : or the end")
         if not terms:
-            raise SpecError(
-                f"formula={self._stated!r} has no term. Name the columns to predict from."
-            )
+            raise SpecError(f"{self._called} has no term. Name the columns to predict from.")
         for term in terms:
             if any(isinstance(factor, Name | Levels) and factor.name == target for factor in term):
                 raise SpecError(
-                    f"formula={self._stated!r}: {target!r} is the target and cannot be a term too."
+                    f"{self._called}: {target!r} is the target and cannot be a term too."
                 )
         return Formula(target, tuple(sorted(terms, key=len)), intercept)
 
@@ -93,8 +96,8 @@ class _Reader:
         name = self._name()
         if name is None or not self._sign("~"):
             raise SpecError(
-                f"formula={self._stated!r} must begin with the column to predict, as in 'wages ~ "
-                "age + education'. Compute a function of it before the fit."
+                f"{self._called} must begin with the column to predict, as in 'wages ~ age + "
+                "education'. Compute a function of it before the fit."
             )
         return name
 
@@ -120,7 +123,9 @@ class _Reader:
                     known = [_same(term) for term in terms]
                     terms += [term for term in found if _same(term) not in known]
             if len(terms) > _MOST_TERMS:
-                raise SpecError(f"formula has more than {_MOST_TERMS} terms. Give fewer.")
+                raise SpecError(
+                    f"{argument('formula')} has more than {_MOST_TERMS} terms. Give fewer."
+                )
             sign = self._sign("+", "-") or ""
             if not sign:
                 self._depth -= 1
@@ -133,8 +138,8 @@ class _Reader:
             return None
         if text not in ("0", "1"):
             raise SpecError(
-                f"formula={self._stated!r}: {text} is no term. Write arithmetic inside I(...), as "
-                f"in I({text} * age)."
+                f"{self._called}: {text} is no term. Write arithmetic inside I(...), as in "
+                f"I({text} * age)."
             )
         self._at += 1
         return text == "1"
@@ -149,8 +154,8 @@ class _Reader:
             self._at -= 1
             sign = self._seen()[1]
             raise SpecError(
-                f"formula={self._stated!r}: {sign!r} is arithmetic. Write it inside I(...), as in "
-                "I(age ** 2)."
+                f"{self._called}: {sign!r} is arithmetic. Write it inside I(...), as in I(age ** "
+                "2)."
             )
         return found
 
@@ -197,7 +202,7 @@ class _Reader:
             if kind != "word" or option not in ("levels", "reference", "other"):
                 self._refuse("levels=, reference= or other=")
             if option in stated:
-                raise SpecError(f"formula={self._stated!r} states {option} of {name!r} twice.")
+                raise SpecError(f"{self._called} states {option} of {name!r} twice.")
             self._at += 1
             self._expect("=")
             stated[option] = self._list() if option == "levels" else self._literal()
@@ -249,9 +254,7 @@ class _Reader:
             elif isinstance(right, Number) and right.value != 0:
                 found = Divided(found, right)
             else:
-                raise SpecError(
-                    f"formula={self._stated!r} divides by what may be 0. Divide by a number."
-                )
+                raise SpecError(f"{self._called} divides by what may be 0. Divide by a number.")
         return found
 
     def _unary(self) -> Value:
@@ -288,21 +291,21 @@ class _Reader:
 
     def _number(self, text: str) -> Number:
         if not isfinite(float(text)):
-            raise SpecError(f"formula={self._stated!r}: {text} is more than float64 holds.")
+            raise SpecError(f"{self._called}: {text} is more than float64 holds.")
         return Number(float(text), text)
 
     def _function(self, text: str) -> Value:
         name = text.removeprefix("np.").removeprefix("numpy.")
         if name in _STATEFUL:
             raise SpecError(
-                f"formula={self._stated!r}: {text} learns from all records, so it would release "
-                "something that nobody pays for. Use public numbers, as in I((age - 40) / 10)."
+                f"{self._called}: {text} learns from all records, so it would release something "
+                "that nobody pays for. Use public numbers, as in I((age - 40) / 10)."
             )
         if name in ("C", "I"):
-            raise SpecError(f"formula={self._stated!r}: {name}(...) cannot stand inside a value.")
+            raise SpecError(f"{self._called}: {name}(...) cannot stand inside a value.")
         if name not in FUNCTIONS:
             raise SpecError(
-                f"formula={self._stated!r}: {text} is no function of formulas. They are "
+                f"{self._called}: {text} is no function of formulas. They are "
                 f"{', '.join(FUNCTIONS)}."
             )
         self._at += 2
@@ -313,7 +316,7 @@ class _Reader:
         least, most = FUNCTIONS[name].values
         if not least <= len(values) <= most:
             many = "one value" if most == 1 else "two values or more"
-            raise SpecError(f"formula={self._stated!r}: {name} takes {many}.")
+            raise SpecError(f"{self._called}: {name} takes {many}.")
         return Called(name, tuple(values))
 
     # Tokens
@@ -343,17 +346,19 @@ class _Reader:
     def _refuse(self, wanted: str) -> NoReturn:
         kind, text = self._seen()
         found = "it ends" if kind == "end" else f"found {text!r}"
-        raise SpecError(f"formula={self._stated!r} cannot be read: expected {wanted}, {found}.")
+        raise SpecError(f"{self._called} cannot be read: expected {wanted}, {found}.")
 
     def _deeper(self) -> None:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise SpecError("formula is nested too deeply. Give a simpler one.")
+            raise SpecError(f"{argument('formula')} is nested too deeply. Give a simpler one.")
 
     def _link(self) -> None:
         self._links += 1
         if self._links > _MOST_LINKS:
-            raise SpecError(f"formula has more than {_MOST_LINKS} operators. Give a shorter one.")
+            raise SpecError(
+                f"{argument('formula')} has more than {_MOST_LINKS} operators. Give a shorter one."
+            )
 
 
 def value_factor(value: Value, shown: str) -> Factor:
@@ -368,7 +373,7 @@ def _tokens(stated: str) -> list[tuple[str, str]]:
         match = _TOKEN.match(text, at)
         if match is None:
             rest = text[at:].lstrip()
-            raise SpecError(f"formula={stated!r} cannot be read from {rest[:20]!r} on.")
+            raise SpecError(f"{argument('formula', stated)} cannot be read from {rest[:20]!r} on.")
         assert match.lastgroup is not None
         found.append((match.lastgroup, match[match.lastgroup]))
         at = match.end()
@@ -390,6 +395,6 @@ def _unlike(terms: _Terms) -> _Terms:
 def _crossed(left: _Terms, right: _Terms) -> _Terms:
     """Return the products of all pairs; a factor counts once, as in a:a."""
     if len(left) * len(right) > _MOST_TERMS:
-        raise SpecError(f"formula has more than {_MOST_TERMS} terms. Give fewer.")
+        raise SpecError(f"{argument('formula')} has more than {_MOST_TERMS} terms. Give fewer.")
     pairs = [(*a, *(factor for factor in b if factor not in a)) for a in left for b in right]
     return _unlike(pairs)

@@ -17,6 +17,7 @@ import numpy as np
 
 from kng.core.errors import SpecError
 from kng.core.exact import exact, show
+from kng.core.naming import argument
 from kng.data.engine import Column, Floats, Kind
 from kng.data.kinds.declared import Asks, Ends, refused
 
@@ -60,8 +61,8 @@ class Category:
             names.append(_name(self.other))
         if len(names) < 2:
             raise SpecError(
-                f"levels must be two or more, got {len(names)}. Name all levels that there could "
-                "be, as in levels=['Female', 'Male']."
+                f"{argument('levels')} must be two or more, got {len(names)}. Name all levels that "
+                f"there could be, as in {argument('levels', ['Female', 'Male'])}."
             )
         if self.reference is not None and _name(self.reference) not in names:
             raise SpecError(
@@ -126,7 +127,10 @@ class Category:
 
 def _listed(levels: Any) -> list[Any]:
     if isinstance(levels, str | bytes | Mapping) or not isinstance(levels, Iterable):
-        raise SpecError(f"levels must be a list, as in levels=['Female', 'Male']; got {levels!r}.")
+        raise SpecError(
+            f"{argument('levels')} must be a list, as in {argument('levels', ['Female', 'Male'])}; "
+            f"got {levels!r}."
+        )
     return [level.item() if isinstance(level, np.generic) else level for level in levels]
 
 
@@ -141,8 +145,8 @@ def _cells(levels: list[Any]) -> tuple[str, ...] | tuple[float, ...]:
         return tuple(level.strip() for level in levels)
     if not levels or not all(isinstance(v, Real) and not isinstance(v, bool) for v in levels):
         raise SpecError(
-            f"levels must all be text or all be numbers, got {levels!r}. A column of True and "
-            "False is a Boolean."
+            f"{argument('levels')} must all be text or all be numbers, got {levels!r}. A column of "
+            "True and False is a Boolean."
         )
     return tuple(float(exact(level, "levels")) for level in levels)
 

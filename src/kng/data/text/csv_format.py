@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.core.privacy import Assumption
 from kng.data.text.notation import PLAIN, Notation
 
@@ -41,12 +42,13 @@ class CsvFormat:
         one = isinstance(self.separator, str) and len(self.separator) == 1
         if not one or not self.separator.isascii() or self.separator in '"\r\n':
             raise SpecError(
-                f"separator must be one ASCII character such as ',' or ';', got {self.separator!r}."
+                f"{argument('separator')} must be one ASCII character such as ',' or ';', got "
+                f"{self.separator!r}."
             )
         if self.rows not in ("lines", "quoted"):
-            raise SpecError(f"rows must be 'lines' or 'quoted', got {self.rows!r}.")
+            raise SpecError(f"{argument('rows')} must be 'lines' or 'quoted', got {self.rows!r}.")
         if self.ending not in ("\n", "\r"):
-            raise SpecError(f"ending must be '\\n' or '\\r', got {self.ending!r}.")
+            raise SpecError(f"{argument('ending')} must be '\\n' or '\\r', got {self.ending!r}.")
 
     @property
     def end(self) -> bytes:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kng.core.errors import SchemaError
+from kng.core.naming import argument
 from kng.data.text.csv_format import SEPARATORS, CsvFormat
 from kng.data.text.notation import Notation
 from kng.data.text.text_lines import LONGEST_HEADER
@@ -39,6 +40,7 @@ def _is_number(name: str) -> bool:
     return any(np.isfinite(notation.read(name.encode())) for notation in _NOTATIONS)
 
 
+_RETURNS = argument("ending", "\r")
 _NOTATIONS = tuple(
     Notation(decimal, thousands, ("$", "€", "£", "%"))
     for decimal, thousands in ((".", ","), (",", "."), (",", " "), (".", "'"))
@@ -53,7 +55,7 @@ def header_names(line: bytes, name: str, form: CsvFormat) -> tuple[str, ...]:
         how = SEPARATORS.get(form.separator, f"{form.separator!r}")
         advice = separator_advice(line, (), names, form.separator)
         if form.ending != "\r" and b"\r" in line.removesuffix(b"\r"):
-            advice = " If its lines end in carriage returns, say ending='\\r'."
+            advice = f" If its lines end in carriage returns, say {_RETURNS}."
         raise SchemaError(
             f"the first line of {name} {is_not}. Put the column names there, "
             f"separated by {how}.{advice}"
@@ -68,5 +70,5 @@ def separator_advice(
     for other, word in SEPARATORS.items():
         found = names_of(line, other) if other != separator else ()
         if (wanted and {*wanted} <= {*found}) or len(names) < 2 <= len(found):
-            return f" If its columns are separated by {word}, say separator={other!r}."
+            return f" If its columns are separated by {word}, say {argument('separator', other)}."
     return ""

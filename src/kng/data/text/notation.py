@@ -18,6 +18,7 @@ from functools import cached_property
 from math import nan
 
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 
 # Marks that look alike are read alike.
 _NO_BREAK = ("\u00a0", "\u202f")
@@ -50,11 +51,11 @@ class Notation:
         symbols = (self.symbols,) if isinstance(self.symbols, str) else tuple(self.symbols)
         object.__setattr__(self, "symbols", symbols)
         if self.decimal not in (".", ","):
-            raise SpecError(f"decimal must be '.' or ',', got {self.decimal!r}.")
+            raise SpecError(f"{argument('decimal')} must be '.' or ',', got {self.decimal!r}.")
         if self.thousands not in _THOUSANDS or self.thousands == self.decimal:
             raise SpecError(
-                f"thousands must be '', ',', '.', ' ' or \"'\", and not the decimal mark, "
-                f"got {self.thousands!r}."
+                f"{argument('thousands')} must be '', ',', '.', ' ' or \"'\", and not the decimal "
+                f"mark, got {self.thousands!r}."
             )
         for symbol in self.symbols:
             if not isinstance(symbol, str) or not self._serves(symbol):

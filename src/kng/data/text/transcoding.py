@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.data.text.text_lines import whole_lines
 
 Pieces = Iterator[bytes]
@@ -35,8 +36,8 @@ def transcoder(encoding: str, end: bytes) -> Callable[[Pieces], Pieces]:
             raise LookupError
     except (LookupError, TypeError, ValueError):
         raise SpecError(
-            f"encoding {encoding!r} is not one that files are read in. Give one of Python's text "
-            "encodings, such as 'utf-8', 'latin-1', 'cp1252' or 'utf-16'."
+            f"{argument('encoding')} {encoding!r} is not one that files are read in. Give one of "
+            "Python's text encodings, such as 'utf-8', 'latin-1', 'cp1252' or 'utf-16'."
         ) from None
     if name in _AS_IT_IS:
         return lambda pieces: pieces

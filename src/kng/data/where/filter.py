@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.errors import SchemaError, SpecError
+from kng.core.naming import argument
 from kng.data.engine import Column, Floats, Kind
 from kng.data.where.reading import read_condition
 from kng.data.where.tree import (
@@ -72,7 +73,9 @@ class Filter:
     def of(cls, stated: Any, columns: Sequence[Column], called: str) -> Filter:
         """Read a condition on columns of a table; ``called`` is what messages call the table."""
         if not isinstance(stated, str):
-            raise SpecError(f"where must be a text such as 'age >= 40', got {stated!r}.")
+            raise SpecError(
+                f"{argument('where')} must be a text such as 'age >= 40', got {stated!r}."
+            )
         known = {column.name: (at, column) for at, column in enumerate(columns) if column.name}
         condition = _with_truth(read_condition(stated), known)
         numbers: dict[str, int] = {}
@@ -80,8 +83,8 @@ class Filter:
         for name, kind in _uses(condition):
             if name not in known:
                 raise SchemaError(
-                    f"where={stated!r} names {name!r}, which is no column of {called}. It has "
-                    f"{', '.join(repr(each) for each in list(known)[:20])}."
+                    f"{argument('where', stated)} names {name!r}, which is no column of {called}. "
+                    f"It has {', '.join(repr(each) for each in list(known)[:20])}."
                 )
             if sum(column.name == name for column in columns) > 1:
                 raise SchemaError(f"{called} has two columns named {name!r}; rename one of them.")
@@ -90,7 +93,9 @@ class Filter:
             _refuse_kind(stated, column, wanted)
             (texts if wanted == "text" else numbers)[name] = at
         if not numbers and not texts:
-            raise SpecError(f"where={stated!r} names no column. Give a condition on records.")
+            raise SpecError(
+                f"{argument('where', stated)} names no column. Give a condition on records."
+            )
         found = cls(condition, numbers, texts)
         if texts:
             # Asked of no records before anything is charged: Arrow loads more when it is used.
@@ -128,7 +133,7 @@ def _refuse_kind(stated: str, column: Column, wanted: str) -> None:
     else:
         remedy = "leave it out of the condition"
     raise SchemaError(
-        f"where={stated!r}: column {column.name!r} holds {column.kind.value}; {remedy}."
+        f"{argument('where', stated)}: column {column.name!r} holds {column.kind.value}; {remedy}."
     )
 
 
@@ -163,7 +168,7 @@ def _uses(node: Node) -> Iterator[tuple[str, str | None]]:
             operation, left, Text() as right
         ):
             if operation not in ("=", "!="):
-                raise SpecError("where compares texts by =, != and in only.")
+                raise SpecError(f"{argument('where')} compares texts by =, != and in only.")
             yield from _as_texts((left, right))
         case Listed(value, among) if any(isinstance(item, Text) for item in among):
             yield from _as_texts((value, *among))
@@ -172,7 +177,7 @@ def _uses(node: Node) -> Iterator[tuple[str, str | None]]:
         case Not(condition):
             yield from _uses(condition)
         case Text():
-            raise SpecError("where calculates with numbers, not with texts.")
+            raise SpecError(f"{argument('where')} calculates with numbers, not with texts.")
         case Calculated(_, left, right) | Compared(_, left, right):
             yield from (*_uses(left), *_uses(right))
         case Both(left, right) | Either(left, right):
@@ -185,7 +190,9 @@ def _as_texts(nodes: Sequence[Node]) -> Iterator[tuple[str, str | None]]:
         if isinstance(node, Name):
             yield node.name, "text"
         elif not isinstance(node, Text):
-            raise SpecError("where compares a text with a column, not with a number.")
+            raise SpecError(
+                f"{argument('where')} compares a text with a column, not with a number."
+            )
 
 
 class _Look:

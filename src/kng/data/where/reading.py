@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import NoReturn, cast
 
 from kng.core.errors import SpecError
+from kng.core.naming import argument
 from kng.data.where.tree import (
     Arithmetic,
     Both,
@@ -58,9 +59,13 @@ _WORDS = ("and", "or", "not", "in", "between", "is", "missing", "null")
 def read_condition(stated: str) -> Condition:
     """Return the condition that a text states; what is no condition is refused."""
     if len(stated) > _LONGEST:
-        raise SpecError(f"where has more than {_LONGEST} characters. Give a shorter condition.")
+        raise SpecError(
+            f"{argument('where')} has more than {_LONGEST} characters. Give a shorter condition."
+        )
     if not stated.isascii() and any("\ud800" <= sign <= "\udfff" for sign in stated):
-        raise SpecError("where holds half of a character (a lone surrogate). Write it as text.")
+        raise SpecError(
+            f"{argument('where')} holds half of a character (a lone surrogate). Write it as text."
+        )
     return _Reader(stated).whole()
 
 
@@ -68,7 +73,7 @@ class _Reader:
     """Reads from the left; every method takes what it names and moves on."""
 
     def __init__(self, stated: str) -> None:
-        self._stated, self._at, self._depth, self._links = stated, 0, 0, 0
+        self._called, self._at, self._depth, self._links = argument("where", stated), 0, 0, 0
         self._tokens = _tokens(stated)
 
     def whole(self) -> Condition:
@@ -80,7 +85,7 @@ class _Reader:
     def _either(self) -> Node:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise SpecError("where is nested too deeply. Give a simpler condition.")
+            raise SpecError(f"{argument('where')} is nested too deeply. Give a simpler condition.")
         found = self._chain(self._both, "or", Either)
         self._depth -= 1
         return found
@@ -89,8 +94,8 @@ class _Reader:
         self._links += 1
         if self._links > _MOST_LINKS:
             raise SpecError(
-                f"where has more than {_MOST_LINKS} operators. Give a shorter condition, as with "
-                "in (...) in place of many comparisons."
+                f"{argument('where')} has more than {_MOST_LINKS} operators. Give a shorter "
+                "condition, as with in (...) in place of many comparisons."
             )
 
     def _both(self) -> Node:
@@ -132,7 +137,7 @@ class _Reader:
             if not (self._taken("missing") or self._taken("null")):
                 self._refuse("missing")
             if not isinstance(left, Name):
-                raise SpecError(f"where={self._stated!r}: only a column can be missing.")
+                raise SpecError(f"{self._called}: only a column can be missing.")
             return Not(Missing(left)) if negated else Missing(left)
         negated = self._taken("not")
         if self._taken("in"):
@@ -194,8 +199,8 @@ class _Reader:
             case "word" if text.lower() not in _WORDS:
                 if self._tokens[self._at + 1 : self._at + 2] == [("sign", "(")]:
                     raise SpecError(
-                        f"where={self._stated!r}: there are no functions such as {text!r}. Use "
-                        "columns, numbers, texts and + - *."
+                        f"{self._called}: there are no functions such as {text!r}. Use columns, "
+                        "numbers, texts and + - *."
                     )
                 found = Name(text)
             case _:
@@ -210,7 +215,7 @@ class _Reader:
         while True:
             item = self._factor()
             if not isinstance(item, Number | Text):
-                raise SpecError(f"where={self._stated!r}: a list after in holds numbers and texts.")
+                raise SpecError(f"{self._called}: a list after in holds numbers and texts.")
             found.append(item)
             if self._sign(")") is not None:
                 return tuple(found)
@@ -246,16 +251,15 @@ class _Reader:
             return found
         shown = f"{found.name!r} is a column" if isinstance(found, Name) else "there is a value"
         raise SpecError(
-            f"where={self._stated!r}: {shown} where a condition is needed. Compare it, as in "
-            "age >= 40."
+            f"{self._called}: {shown} where a condition is needed. Compare it, as in age >= 40."
         )
 
     def _value(self, found: Node) -> Node:
         """Refuse a condition where a value is needed."""
         if isinstance(found, Condition):
             raise SpecError(
-                f"where={self._stated!r}: a condition stands where a value is needed. Join "
-                "conditions by and, or and not."
+                f"{self._called}: a condition stands where a value is needed. Join conditions by "
+                "and, or and not."
             )
         return found
 
@@ -264,7 +268,7 @@ class _Reader:
             found = f"{self._tokens[self._at][1]!r} stands where {wanted} is expected"
         else:
             found = f"it ends where {wanted} is expected"
-        raise SpecError(f"where={self._stated!r} cannot be read: {found}.")
+        raise SpecError(f"{self._called} cannot be read: {found}.")
 
 
 def _tokens(stated: str) -> list[tuple[str, str]]:
@@ -276,12 +280,16 @@ def _tokens(stated: str) -> list[tuple[str, str]]:
         if token is None:
             left = text[at:].lstrip()
             raise SpecError(
-                f"where={stated!r} cannot be read from {left[:20]!r} on. Texts stand in quotes, "
-                "columns with odd names in backticks; there are + - * and no division or functions."
+                f"{argument('where', stated)} cannot be read from {left[:20]!r} on. Texts stand in "
+                "quotes, columns with odd names in backticks; there are + - * and no division or "
+                "functions."
             )
         kind = token.lastgroup or ""
         found.append((kind, token[kind]))
         at = token.end()
     if not found:
-        raise SpecError("where is empty. State a condition, as in where='age >= 40'.")
+        raise SpecError(
+            f"{argument('where')} is empty. State a condition, as in "
+            f"{argument('where', 'age >= 40')}."
+        )
     return found

@@ -15,6 +15,7 @@ from kng.core.bounds import bounds_of
 from kng.core.encoding import DROP, encoding_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, whole
+from kng.core.naming import Code, argument
 from kng.core.plan import NoisePlan
 from kng.core.privacy import PrivacyUnit, ReplaceOne
 from kng.data.counting import codes
@@ -78,12 +79,14 @@ def _sizes(plan: NoisePlan) -> tuple[float, ...]:
 def _share(share: Any, name: str = "share") -> float:
     found = float(exact(share, name))
     if not 0 < found < 1:
-        raise SpecError(f"{name} must lie strictly between 0 and 1, as in 0.5; got {share}.")
+        raise SpecError(
+            f"{argument(name)} must lie strictly between 0 and 1, as in 0.5; got {share}."
+        )
     return found
 
 
 def _guess(share: Any) -> str:
-    return "" if share is not None else " (a guess; give share= for a better one)"
+    return "" if share is not None else " (a guess; state the share for a better one)"
 
 
 def count_plan(*, n: Any, share: Any, present: Any, **options: Any) -> ReleasePlan:
@@ -147,7 +150,7 @@ def histogram_plan(*, n: Any, bins: Any, shares: Any, present: Any, **options: A
     names = [str(b) for b in bins] if listed else [f"bin {j + 1}" for j in range(_bins(bins))]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise SpecError(f"bins has {twice!r} twice; name each bin once.")
+        raise SpecError(f"{argument('bins')} has {twice!r} twice; name each bin once.")
     if not 2 <= len(names) <= _MOST_BINS:
         raise SpecError(f"A plan is for 2 to {_MOST_BINS} bins; got {len(names)}.")
     stated = [1 / len(names)] * len(names) if shares is None else _parts(shares, len(names))
@@ -175,7 +178,7 @@ def histogram_plan(*, n: Any, bins: Any, shares: Any, present: Any, **options: A
 
         return run
 
-    even = " (give shares= for a better guess)" if shares is None else ""
+    even = " (state the shares for a better guess)" if shares is None else ""
     shape = known.said(f"in {len(names)} bins, of shares {_shares_said(stated)}{even}")
     return _planned("histogram", n, shape, errors, trial, missing=DROP, **options)
 
@@ -186,10 +189,12 @@ def _bins(bins: Any) -> int:
 
 def _parts(shares: Any, bins: int) -> list[float]:
     if not hasattr(shares, "__len__") or isinstance(shares, str) or len(shares) != bins:
-        raise SpecError(f"shares must be a list with one number for each of the {bins} bins.")
+        raise SpecError(
+            f"{argument('shares')} must be a list with one number for each of the {bins} bins."
+        )
     parts = [_share(share, "shares") for share in shares]
     if abs(sum(parts) - 1) > 1e-6:
-        raise SpecError(f"shares must add up to 1; they add up to {sum(parts):.6g}.")
+        raise SpecError(f"{argument('shares')} must add up to 1; they add up to {sum(parts):.6g}.")
     return parts
 
 
@@ -274,7 +279,10 @@ def variance_plan(
     def errors(unit: PrivacyUnit, cost: Fraction, number: int) -> list[Expected]:
         m = known.of(number)
         if m <= divisor + 1:
-            raise SpecError(f"A variance with ddof={divisor} needs more than {m} records.")
+            raise SpecError(
+                f"A variance with {argument('ddof', Code(str(divisor)))} needs more than {m} "
+                "records."
+            )
         plan = variance.plan_for(divisor, records, unit, cost)
         norm: Any = plan.problem.norm
         along = [-2 * mean, 1.0, *([2 * mean * mean - q] if counted(unit) else [])]

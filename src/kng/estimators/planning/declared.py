@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kng.core.bits import Simulator
 from kng.core.errors import SpecError
 from kng.core.exact import positive
+from kng.core.naming import argument
 
 Array = NDArray[np.float64]
 
@@ -98,7 +99,9 @@ def columns_of(
     for (a, b), c, s in zip(ends, centres, spreads, strict=True):
         at = (a + b) / 2 if c is None else float(c)
         if not a <= at <= b:
-            raise SpecError(f"centre must lie between the bounds {a:g} and {b:g}; got {at:g}.")
+            raise SpecError(
+                f"{argument('centre')} must lie between the bounds {a:g} and {b:g}; got {at:g}."
+            )
         found.append(Column(a, b, at, None if s is None else float(positive(s, "spread"))))
     return found
 
@@ -109,10 +112,12 @@ def _each(value: Any, name: str, width: int, usual: list[Any]) -> list[Any]:
     several = hasattr(value, "__len__") and not isinstance(value, str)
     listed = list(value) if several else [value] * width
     if len(listed) != width:
-        raise SpecError(f"{name} has {len(listed)} numbers for {width} columns; give one for each.")
+        raise SpecError(
+            f"{argument(name)} has {len(listed)} numbers for {width} columns; give one for each."
+        )
     for number in listed:
         if isinstance(number, bool) or not np.isfinite(_number(number, name)):
-            raise SpecError(f"{name} must be a finite number, got {number!r}.")
+            raise SpecError(f"{argument(name)} must be a finite number, got {number!r}.")
     return listed
 
 
@@ -120,7 +125,7 @@ def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise SpecError(f"{name} must be a number, got {value!r}.") from None
+        raise SpecError(f"{argument(name)} must be a number, got {value!r}.") from None
 
 
 def normal_share(z: Array) -> Array:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kng.core.bits import simulator
 from kng.core.errors import SpecError
 from kng.core.exact import whole
+from kng.core.naming import argument
 from kng.estimators.planning.expected import WORTH
 
 Numbers = Sequence[float] | NDArray[np.float64]
@@ -72,7 +73,7 @@ def measured(
     """Run trials with seeds of their own and compare."""
     count = whole(replicates, "replicates", 1)
     if not isinstance(seed, int | np.integer) or seed < 0:
-        raise SpecError(f"seed must be a whole number from 0 on, got {seed!r}.")
+        raise SpecError(f"{argument('seed')} must be a whole number from 0 on, got {seed!r}.")
     seeds = simulator(int(seed)).integers(2**32, size=count)
     runs = [trial(int(s)) for s in seeds]
     private, plain, truth = (np.array(part, dtype=float) for part in zip(*runs, strict=True))

@@ -12,6 +12,7 @@ from kng.core.bits import Simulator
 from kng.core.encoding import DROP
 from kng.core.errors import SpecError
 from kng.core.exact import exact
+from kng.core.naming import argument
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,12 @@ def counted_of(present: Any, missing: Any) -> Counted:
         return ALL_COUNT
     share = float(exact(present, "present"))
     if not 0 < share <= 1:
-        raise SpecError(f"present must be above 0 and at most 1, as in 0.6; got {present}.")
+        raise SpecError(
+            f"{argument('present')} must be above 0 and at most 1, as in 0.6; got {present}."
+        )
     if share < 1 and missing not in (None, DROP):
         raise SpecError(
-            "present is the share of records that count, and with a number for missing none is "
-            "left out. Leave missing out, or present."
+            f"{argument('present')} is the share of records that count, and with a number for "
+            f"{argument('missing')} none is left out. Leave out one of them."
         )
     return Counted(share)

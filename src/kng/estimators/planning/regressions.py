@@ -14,6 +14,7 @@ import numpy as np
 from kng.core.bits import Simulator, simulator
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import exact, positive, whole
+from kng.core.naming import argument, keyword
 from kng.core.privacy import AddRemove, ReplaceOne
 from kng.estimators.declared_classes import declared
 from kng.estimators.expectile import ExpectileRegressor
@@ -88,7 +89,8 @@ def model_plan(
     held = shape.counted.of(number)
     if held <= len(coefficients):
         raise SpecError(
-            f"n must be larger: {len(coefficients)} coefficients need more than {held} records."
+            f"{argument('n')} must be larger: {len(coefficients)} coefficients need more than {held} "
+            "records."
         )
 
     def errors(records: int, cost: Fraction) -> list[Expected]:
@@ -123,8 +125,8 @@ def _columns(model: PrivateModel, features: Any) -> Columns:
         return Columns(stated, tuple(map(str, features)) if listed else None)
     if width is None and model.bounds_X is not None:
         raise SpecError(
-            "bounds_X is one pair for all covariates and does not say how many there are. Give "
-            "features=, as in plan(n=3000, features=3)."
+            f"{argument('bounds_X')} is one pair for all covariates and does not say how many "
+            f"there are. Give {keyword('features')}, as in plan(n=3000, features=3)."
         )
     return Columns(width or 1)
 
@@ -146,7 +148,9 @@ def _coefficients(
     else:
         slopes = [float(exact(v, "coef")) for v in np.atleast_1d(coef).tolist()]
     if len(slopes) != len(covariates):
-        raise SpecError(f"coef has {len(slopes)} numbers for {len(covariates)} covariates.")
+        raise SpecError(
+            f"{argument('coef')} has {len(slopes)} numbers for {len(covariates)} covariates."
+        )
     if not model.fit_intercept:
         return tuple(slopes)
     if intercept is not None:
@@ -180,10 +184,10 @@ def _said(columns: Columns, shape: ModelShape, residual: Any, coef: Any) -> str:
         for name, column in zip(columns.covariates, shape.covariates, strict=True)
     ]
     slopes = ", ".join(f"{slope:.3g}" for slope in shape.coefficients[-columns.width :])
-    effects = "" if coef is not None else " (a guess; give coef= for a better one)"
+    effects = "" if coef is not None else " (a guess; state coef for a better one)"
     words.append(f"slopes {slopes}{effects}")
     if shape.residual is not None:
-        doubt = "" if residual is not None else " (a guess; give residual= for a better one)"
+        doubt = "" if residual is not None else " (a guess; state the residual for a better one)"
         words.append(f"residuals normal with standard deviation {shape.residual:.4g}{doubt}")
     return shape.counted.said("; ".join(words))
 

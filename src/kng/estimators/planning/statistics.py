@@ -13,6 +13,7 @@ from kng.core.bits import simulator
 from kng.core.bounds import Bounds, bounds_of
 from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import positive, whole
+from kng.core.naming import argument
 from kng.core.privacy import ReplaceOne
 from kng.estimators.mean import _MEAN, _on_the_sum, mean
 from kng.estimators.planned import planned
@@ -45,7 +46,8 @@ def asked(epsilon: Any, neighbours: str, records_per_person: int, n: Any) -> Req
     )
     if not _LEAST <= ask.epsilon <= _MOST:
         raise SpecError(
-            f"epsilon must lie between 1e-12 and 1e6 for a plan; got {float(ask.epsilon):g}."
+            f"{argument('epsilon')} must lie between 1e-12 and 1e6 for a plan; got "
+            f"{float(ask.epsilon):g}."
         )
     return ask
 
@@ -63,7 +65,7 @@ def said(bounds: Bounds, columns: Sequence[Column], guessed: bool) -> str:
         f"{name + ' ' if name else ''}{column.described()}"
         for name, column in zip(names, columns, strict=True)
     ]
-    doubt = "" if guessed else " (a sixth of the range; give spread= for a better guess)"
+    doubt = "" if guessed else " (a sixth of the range; state the spread for a better guess)"
     return "; ".join(words) + doubt
 
 

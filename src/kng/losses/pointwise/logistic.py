@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kng.core.enclosures import ball, floor_ceil, precision
 from kng.core.errors import SpecError
 from kng.core.lattice import power_of_two_below
+from kng.core.naming import argument
 from kng.losses.pointwise.chords import convex
 from kng.losses.pointwise.curved import Derivatives
 from kng.losses.pointwise.exponential import FAR, exp_minus, horner
@@ -73,7 +74,10 @@ class Logistic:
 
     def __init__(self, classes: Any = (0, 1)) -> None:
         if tuple(classes) != (0, 1):
-            raise SpecError(f"classes must be (0, 1), got {classes!r}. Code the labels as 0 and 1.")
+            raise SpecError(
+                f"{argument('classes')} must be (0, 1), got {classes!r}. Code the labels as 0 and "
+                "1."
+            )
         object.__setattr__(self, "classes", (0, 1))
 
     def rescaled(self, scale: Fraction) -> Logistic:  # noqa: ARG002

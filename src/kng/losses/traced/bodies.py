@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from kng.core.bodies import Body, Cuboid, Gauged, Hull, Length
 from kng.core.errors import IncompatibleParts
 from kng.core.exact import show
+from kng.core.naming import Code, argument
 from kng.core.parts import Norm, described
 from kng.core.shapes import BoxShape, FacetShape, RoundShape, SumShape
 from kng.core.traced import lines
@@ -143,9 +144,9 @@ def clipping_of(clip: Fraction | Vector, norm: Norm, dim: int, part: str) -> Cli
     gauge = None if norm.follows or (dim == 1 and shape is None) else _gauge(norm, dim)
     if gauge is None:
         raise IncompatibleParts(
-            f"{part}: clip={show(clip)} is a ball of {described(norm)}, and scores cannot be "
-            f"pulled into that. Give one clip for each coordinate, as in clip=[{show(clip)}"
-            f"{', ...' * (dim > 1)}]."
+            f"{part}: {argument('clip', Code(show(clip)))} is a ball of {described(norm)}, and "
+            "scores cannot be pulled into that. Give one clip for each coordinate, as in "
+            f"clip=[{show(clip)}{', ...' * (dim > 1)}]."
         )
     assert shape is not None
     return BallClipping(clip, gauge, Gauged(shape, clip, dim))

@@ -40,6 +40,7 @@ from kng.core.boxes.halving import ENVELOPE, LOG
 from kng.core.certificate import Certificate
 from kng.core.enclosures import exp_minus
 from kng.core.exponents import too_steep
+from kng.core.naming import argument
 from kng.core.parts import EnclosedField, Field, Point, Walled, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Assumption, Guarantee
@@ -105,8 +106,8 @@ class BranchAndBound:
         if dim > _MOST:
             return (
                 f"Branch and bound draws exactly up to {_MOST} {loss.noun}; these are {dim}. Use "
-                f"{loss.remedy}, or name the Markov chain sampler='hit-and-run', whose guarantee "
-                "is only approximate."
+                f"{loss.remedy}, or name the Markov chain {argument('sampler', 'hit-and-run')}, "
+                "whose guarantee is only approximate."
             )
         if plan.epsilon > _LARGEST_EPSILON:
             return "Branch and bound tells exponents apart up to epsilon = 1e6; use a smaller one."

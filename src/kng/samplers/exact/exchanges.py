@@ -26,6 +26,7 @@ from flint import arb
 
 from kng.core.bits import Bits
 from kng.core.enclosures import ball, precision
+from kng.core.naming import argument
 from kng.core.parts import Point
 from kng.core.uniforms import LazyUniform
 from kng.samplers.exact.coins import choose, uniform
@@ -43,7 +44,7 @@ def exchange_refusal(steps: Sequence[Fraction]) -> str | None:
     if len(steps) > _MOST:
         return (
             f"KNorm draws from the norm Exchange in up to {_MOST} coordinates; these are "
-            f"{len(steps)}. Use fewer, or neighbours='add-remove'."
+            f"{len(steps)}. Use fewer, or {argument('neighbours', 'add-remove')}."
         )
     return None
 

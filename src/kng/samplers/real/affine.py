@@ -29,6 +29,7 @@ import numpy as np
 from kng.core.bits import Bits
 from kng.core.capabilities import AffineField, BallDomain, RealNorm, TailedBase
 from kng.core.certificate import Certificate
+from kng.core.naming import argument
 from kng.core.parts import Point, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Guarantee
@@ -65,15 +66,16 @@ class Affine:
             if norm.shape == BoxShape():
                 return None
             return (
-                f"The affine sampler draws from an l1 ball in the sup norm, not in "
-                f"{described(norm)}. Use norm='auto', at most five coordinates, or no coef_bound."
+                "The affine sampler draws from an l1 ball in the sup norm, not in "
+                f"{described(norm)}. Use {argument('norm', 'auto')}, at most five coordinates, or "
+                f"no {argument('coef_bound')}."
             )
         if not domain.bounded and isinstance(domain.base, TailedBase):
             return None
         return (
             "The affine sampler draws from an L1Ball with a uniform base, or from Whole with a "
             f"HeavyTailed one, not from {described(domain)}. Use {plan.problem.loss.remedy}; or "
-            "sampler='hit-and-run', whose guarantee is only approximate."
+            f"{argument('sampler', 'hit-and-run')}, whose guarantee is only approximate."
         )
 
     def certify(self, plan: DensityPlan) -> DensityPlan:

@@ -23,6 +23,7 @@ import numpy as np
 from kng.core.bits import Bits
 from kng.core.capabilities import AffineField, BallDomain
 from kng.core.certificate import Certificate
+from kng.core.naming import argument
 from kng.core.parts import Point, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Guarantee
@@ -52,7 +53,8 @@ class Gaussian:
             return None
         return (
             f"The gaussian sampler draws from a uniform L1Ball, not from {described(domain)}. Use "
-            f"{plan.problem.loss.remedy}; or sampler='hit-and-run', which is only approximate."
+            f"{plan.problem.loss.remedy}; or {argument('sampler', 'hit-and-run')}, which is only "
+            "approximate."
         )
 
     def certify(self, plan: DensityPlan) -> DensityPlan:

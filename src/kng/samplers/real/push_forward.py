@@ -32,6 +32,7 @@ from kng.core.bits import Bits
 from kng.core.capabilities import BallDomain
 from kng.core.certificate import Certificate
 from kng.core.l1_ball import l1_ball, log_l1_volume
+from kng.core.naming import argument
 from kng.core.parts import Point, described
 from kng.core.plan import DensityPlan
 from kng.core.privacy import Guarantee
@@ -64,8 +65,8 @@ class PushForward:
             )
         if plan.varies or not isinstance(norm, SpreadNorm):
             return (
-                f"The push-forward cannot draw from the norm {described(norm)}. Use norm='auto', "
-                "LInf, L1, L2 or InterceptSup."
+                f"The push-forward cannot draw from the norm {described(norm)}. Use "
+                f"{argument('norm', 'auto')}, LInf, L1, L2 or InterceptSup."
             )
         return None
 
