@@ -89,8 +89,8 @@ def model_plan(
     held = shape.counted.of(number)
     if held <= len(coefficients):
         raise SpecError(
-            f"{argument('n')} must be larger: {len(coefficients)} coefficients need more than {held} "
-            "records."
+            f"{argument('n')} must be larger: {len(coefficients)} coefficients need more than "
+            f"{held} records."
         )
 
     def errors(records: int, cost: Fraction) -> list[Expected]:
