@@ -57,6 +57,64 @@ PLANS = {
         lambda: kng.QuantileRegressor(epsilon=4, bounds_y=(-5, 5), **ONE).plan(n=200, **SHAPE),
         100,
     ),
+    "Huber from a box": (
+        lambda: kng.HuberRegressor(
+            epsilon=2, threshold=1, mechanism="kng", bounds_y=(-5, 5), **ONE
+        ).plan(n=400, **SHAPE),
+        150,
+    ),
+    "logistic from a box, hopeless": (
+        lambda: kng.LogisticRegression(
+            epsilon=0.3, classes=(0, 1), mechanism="kng", coef_bound=8, **ONE
+        ).plan(n=300, coef=(1,), intercept=0.5),
+        150,
+    ),
+    "expectile": (
+        lambda: kng.ExpectileRegressor(expectile=0.8, epsilon=40, bounds_y=(-5, 5), **ONE).plan(
+            n=60, **SHAPE
+        ),
+        40,
+    ),
+    "Poisson": (
+        lambda: kng.PoissonRegressor(epsilon=3, bounds_y=(0, 10), **ONE).plan(
+            n=500, coef=(0.5,), intercept=1
+        ),
+        200,
+    ),
+    "counts that are clipped": (
+        lambda: kng.PoissonRegressor(epsilon=8, bounds_y=(0, 4), **ONE).plan(
+            n=2000, coef=(0.3,), intercept=1
+        ),
+        150,
+    ),
+    "mean of those that count": (
+        lambda: kng.mean.plan(n=600, epsilon=0.4, present=0.4, **LINE),
+        400,
+    ),
+    "median of those that count": (
+        lambda: kng.median.plan(n=600, epsilon=0.4, present=0.4, **LINE),
+        400,
+    ),
+    "histogram of those that count": (
+        lambda: kng.histogram.plan(n=600, epsilon=0.3, bins=3, present=0.4),
+        400,
+    ),
+    "sum of those that count": (
+        lambda: kng.sum.plan(n=600, epsilon=0.4, present=0.4, centre=40, **LINE),
+        400,
+    ),
+    "logistic of those that count": (
+        lambda: kng.LogisticRegression(epsilon=4, classes=(0, 1), **ONE).plan(
+            n=800, coef=(1,), intercept=0, present=0.5
+        ),
+        150,
+    ),
+    "Huber of people": (
+        lambda: kng.HuberRegressor(
+            epsilon=8, threshold=1, person="id", max_records=2, bounds_X={"x": (-1, 1)}
+        ).plan(n=800, **SHAPE),
+        150,
+    ),
 }
 
 
@@ -115,10 +173,95 @@ def test_a_plan_is_a_table_and_a_picture():
     assert plan.to_svg() in plan._repr_html_()
 
 
-def test_losses_are_compared_for_a_regression():
-    model = kng.LinearRegression(epsilon=1, bounds_y=(-50, 50), **ONE)
-    (choice,) = model.plan(n=1000, residual=1).choices
-    assert set(choice.times) == {"LinearRegression", "HuberRegressor", "QuantileRegressor"}
+def test_options_of_a_regression_are_compared():
+    model = kng.HuberRegressor(epsilon=1, threshold=1, bounds_y=(-50, 50), **ONE)
+    found = {choice.option: choice.times for choice in model.plan(n=1000, residual=1).choices}
+    assert set(found) == {"loss", "threshold", "share", "norm"}
+    assert set(found["loss"]) == {"LinearRegression", "HuberRegressor", "QuantileRegressor"}
+    assert set(found["threshold"]) == {"1", "0.5", "1.5", "2", "3", "auto"}
+    assert {"auto", "0.5", "0.95"} <= set(found["share"])
+    assert {"auto", "linf", "l2"} <= set(found["norm"])
+    log_odds = kng.LogisticRegression(epsilon=1, classes=(0, 1), **ONE).plan(n=1000)
+    assert {"mechanism", "share", "norm"} == {choice.option for choice in log_odds.choices}
+
+
+AUTO = {
+    "linear": (lambda e: kng.LinearRegression(epsilon=e, bounds_y=(-5, 5), **ONE), 1.5),
+    "Huber": (lambda e: kng.HuberRegressor(epsilon=e, threshold=1, **ONE), 1.5),
+    "logistic": (lambda e: kng.LogisticRegression(epsilon=e, classes=(0, 1), **ONE), 2),
+    "Poisson": (lambda e: kng.PoissonRegressor(epsilon=e, bounds_y=(0, 20), **ONE), 2),
+    "quantile": (lambda e: kng.QuantileRegressor(epsilon=e, bounds_y=(-5, 5), **ONE), 1.5),
+}
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(300, 2), (1000, 0.3), (10000, 0.1)])
+@pytest.mark.parametrize("name", AUTO)
+def test_auto_goes_by_the_errors_that_a_plan_shows(name, n, epsilon):
+    make, effect = AUTO[name]
+    spread = {} if name in ("logistic", "Poisson") else {"residual": 1}
+    for choice in make(epsilon).plan(n=n, coef=(effect,), intercept=0.5, **spread).choices:
+        if "auto" in choice.times:
+            assert choice.times["auto"] <= 1.08 * choice.times[choice.best], choice
+
+
+def test_a_ridge_that_finds_nothing_is_not_worth_it():
+    # Without guesses there are effects to find: estimates that are all ridge are not right.
+    for model in (
+        kng.LinearRegression(epsilon=1e-6, bounds_y=(0, 10), **ONE),
+        kng.HuberRegressor(epsilon=1e-6, threshold=1, **ONE),
+        kng.LogisticRegression(epsilon=1e-6, classes=(0, 1), **ONE),
+        kng.PoissonRegressor(epsilon=1e-6, bounds_y=(0, 10), **ONE),
+    ):
+        plan = model.plan(n=500)
+        assert not plan.feasible
+        assert "a guess; state coef" in plan.shape
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        kng.LinearRegression(epsilon=0.1, bounds_y=(-5, 5), **ONE),
+        kng.LogisticRegression(epsilon=0.1, classes=(0, 1), **ONE),
+        kng.PoissonRegressor(epsilon=0.1, bounds_y=(0, 10), **ONE),
+    ],
+)
+def test_more_records_are_enough_though_few_look_fine(model):
+    plan = model.plan(n=300)
+    assert not plan.feasible
+    needed = plan.records_needed()
+    assert needed > 300
+    errors = plan.errors_at(needed, 0.1)
+    assert all(each.total <= 2 * each.sampling for each in errors)
+
+
+def test_a_plan_reads_no_record(monkeypatch, tmp_path):
+    import inspect
+
+    import kng.data
+
+    def read(*_, **__):
+        raise AssertionError("a plan has opened data")
+
+    for name in ("open_source", "open_table", "open_regression", "open_columns", "open_response"):
+        monkeypatch.setattr(kng.data, name, read)
+        for module in ("mean", "quantile", "regression", "geometric_median", "count", "total"):
+            place = f"kng.estimators.{module}.{name}"
+            monkeypatch.setattr(place, read, raising=False)
+    ledger = tmp_path / "account"
+    plans = [
+        kng.mean.plan, kng.median.plan, kng.quantile.plan, kng.count.plan, kng.proportion.plan,
+        kng.histogram.plan, kng.sum.plan, kng.variance.plan, kng.LinearRegression.plan,
+    ]  # fmt: skip
+    for plan in plans:
+        assert not {"data", "X", "y", "column", "ledger"} & set(inspect.signature(plan).parameters)
+    kng.mean.plan(n=99, epsilon=1, **LINE)
+    kng.median.plan(n=99, epsilon=1, **LINE)
+    kng.sum.plan(n=99, epsilon=1, **LINE)
+    kng.count.plan(n=99, epsilon=1)
+    model = kng.LinearRegression(epsilon=1, bounds_y=(0, 1), ledger=str(ledger), **ONE)
+    assert model.plan(n=99).expected
+    assert not ledger.exists()
+    assert not hasattr(model, "coef_")
 
 
 def test_the_more_that_is_known_the_smaller_the_error():
@@ -144,8 +287,8 @@ def test_the_more_that_is_known_the_smaller_the_error():
             "features=",
         ),
         (
-            lambda: kng.PoissonRegressor(epsilon=1, bounds_X=([0], [1])).plan(n=99),
-            "has no plan yet",
+            lambda: kng.LogisticRegression(epsilon=1, classes=(0, 1), **ONE).plan(n=9, residual=1),
+            "has no residual spread",
         ),
     ],
 )

@@ -15,25 +15,27 @@ from kng.cli.verbosity import VERBOSITY
 if TYPE_CHECKING:
     from kng.estimators.planning.report import ReleasePlan
 
-_COLUMN = ("bounds", "spread", "centre", "granularity", "missing")
+_COLUMN = ("bounds", "spread", "centre", "granularity", "missing", "present")
 _MODEL = (
     *("bounds", "response", "spread", "centre", "coef", "intercept"),
-    *("coef_bound", "no_intercept", "missing", "norm", "mechanism"),
+    *("coef_bound", "no_intercept", "missing", "present", "norm", "mechanism"),
 )
 # What each statistic takes beside n, epsilon and a target.
 _TAKES = {
     "mean": (*_COLUMN, "norm"),
     "quantile": (*_COLUMN, "q"),
     "median": _COLUMN,
-    "count": ("share",),
-    "proportion": ("share",),
-    "histogram": ("bins", "shares"),
+    "count": ("share", "present"),
+    "proportion": ("share", "present"),
+    "histogram": ("bins", "shares", "present"),
     "sum": _COLUMN,
     "variance": (*_COLUMN, "ddof"),
     "linear": (*_MODEL, "residual"),
     "huber": (*_MODEL, "residual", "threshold"),
     "quantreg": (*_MODEL, "residual", "q"),
+    "expectile": (*_MODEL, "residual", "expectile"),
     "logistic": tuple(name for name in _MODEL if name != "response"),
+    "poisson": _MODEL,
 }
 _GUESSES = ("spread", "centre", "coef", "shares")
 _FLAGS = {"q": "--quantile"}
@@ -66,6 +68,12 @@ _FLAGS = {"q": "--quantile"}
     option("--coef", metavar="A,B,C", help="Guesses of the coefficients; 0 unless given."),
     option("--intercept", metavar="NUMBER", help="Guess of the intercept."),
     option("--share", metavar="NUMBER", help="Guess of the share of records that are counted."),
+    option(
+        "--present",
+        metavar="NUMBER",
+        help="Guess of the share of records that count: not missing, where a condition holds, or "
+        "of one group. All unless given.",
+    ),
     option("--bins", metavar="COUNT|A,B,C", help="histogram: how many bins, or their names."),
     option("--shares", metavar="A,B,C", help="histogram: guesses of the share in each bin."),
     option(
@@ -76,6 +84,7 @@ _FLAGS = {"q": "--quantile"}
         metavar="NUMBER",
         help="quantile and quantreg: which quantile; repeat for several, or 0.1,0.5,0.9.",
     ),
+    option("--expectile", metavar="NUMBER", help="expectile: which one; 0.5 unless given."),
     option("--threshold", metavar="NUMBER", help="huber: residuals beyond it get less weight."),
     option("--ddof", metavar="COUNT", help="variance: divide by n minus this (default 1)."),
     option("--granularity", metavar="STEP", help="Public step of the data."),
@@ -107,8 +116,8 @@ def plan(statistic: str, **options: Any) -> None:
     """Say what a release would be worth, before anything is spent.
 
     STATISTIC is mean, quantile, median, count, proportion, histogram, sum, variance, linear, huber,
-    quantreg or logistic. The plan is made from public facts and your guesses alone: no record is
-    read and nothing is charged.
+    quantreg, expectile, logistic or poisson. The plan is made from public facts and your guesses
+    alone: no record is read and nothing is charged.
     """
     from kng.core.exact import whole
 
@@ -189,7 +198,7 @@ def _model(statistic: str, options: Mapping[str, Any]) -> ReleasePlan:
 
     given = _shared(statistic, options)
     bounds, response = named_bounds(given.pop("bounds")), given.pop("response", None)
-    if response is None and statistic in ("linear", "quantreg"):
+    if response is None and statistic in ("linear", "quantreg", "expectile", "poisson"):
         raise SpecError(
             "--response is missing; name the column to predict, as in --response income."
         )
@@ -202,7 +211,7 @@ def _model(statistic: str, options: Mapping[str, Any]) -> ReleasePlan:
     told |= {"classes": (0, 1)} if statistic == "logistic" else {"bounds_y": ends}
     if "q" in given:
         told["quantile"] = given.pop("q")
-    guesses = ("n", "target", "residual", "spread", "centre", "coef", "intercept")
+    guesses = ("n", "target", "residual", "spread", "centre", "coef", "intercept", "present")
     told |= {name: value for name, value in given.items() if name not in guesses}
     made: ReleasePlan = getattr(kng, MODELS[statistic])(**told).plan(
         **{name: value for name, value in given.items() if name in guesses}

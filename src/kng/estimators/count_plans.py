@@ -14,6 +14,7 @@ def plan_count(
     epsilon: Any,
     share: Any = None,
     target: Any = None,
+    present: Any = None,
     neighbours: str = "replace-one",
     records_per_person: int = 1,
 ) -> ReleasePlan:
@@ -29,6 +30,9 @@ def plan_count(
         Guess of the share of records for which the condition holds; a half unless given.
     target : number, optional
         Error that is asked for: the plan says which n or epsilon it needs.
+    present : number, optional
+        Guess of the share of records that count: those without a missing cell, for which the
+        condition of ``where`` holds, or of one group of ``by``. All unless given.
 
     Returns
     -------
@@ -45,8 +49,8 @@ def plan_count(
     from kng.estimators.planning.counts import count_plan
 
     return count_plan(
-        n=n, epsilon=epsilon, share=share, target=target, neighbours=neighbours,
-        records_per_person=records_per_person,
+        n=n, epsilon=epsilon, share=share, target=target, present=present,
+        neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip
 
 
@@ -56,6 +60,7 @@ def plan_proportion(
     epsilon: Any,
     share: Any = None,
     target: Any = None,
+    present: Any = None,
     neighbours: str = "replace-one",
     records_per_person: int = 1,
 ) -> ReleasePlan:
@@ -63,7 +68,7 @@ def plan_proportion(
 
     Parameters
     ----------
-    n, epsilon, share, target, neighbours, records_per_person
+    n, epsilon, share, target, present, neighbours, records_per_person
         As for ``kng.count.plan``.
 
     Returns
@@ -74,8 +79,8 @@ def plan_proportion(
     from kng.estimators.planning.counts import proportion_plan
 
     return proportion_plan(
-        n=n, epsilon=epsilon, share=share, target=target, neighbours=neighbours,
-        records_per_person=records_per_person,
+        n=n, epsilon=epsilon, share=share, target=target, present=present,
+        neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip
 
 
@@ -86,6 +91,7 @@ def plan_histogram(
     bins: Any,
     shares: Any = None,
     target: Any = None,
+    present: Any = None,
     neighbours: str = "replace-one",
     records_per_person: int = 1,
 ) -> ReleasePlan:
@@ -93,7 +99,7 @@ def plan_histogram(
 
     Parameters
     ----------
-    n, epsilon, target, neighbours, records_per_person
+    n, epsilon, target, present, neighbours, records_per_person
         As for ``kng.count.plan``.
     bins : int or list of names
         How many bins there are, or what they are called.
@@ -108,8 +114,8 @@ def plan_histogram(
     from kng.estimators.planning.counts import histogram_plan
 
     return histogram_plan(
-        n=n, epsilon=epsilon, bins=bins, shares=shares, target=target, neighbours=neighbours,
-        records_per_person=records_per_person,
+        n=n, epsilon=epsilon, bins=bins, shares=shares, target=target, present=present,
+        neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip
 
 
@@ -123,6 +129,7 @@ def plan_sum(
     target: Any = None,
     granularity: Any = None,
     missing: Any = "drop",
+    present: Any = None,
     neighbours: str = "replace-one",
     records_per_person: int = 1,
 ) -> ReleasePlan:
@@ -130,9 +137,9 @@ def plan_sum(
 
     Parameters
     ----------
-    n, epsilon, bounds, spread, centre, target, granularity, missing, neighbours
+    n, epsilon, bounds, spread, centre, target, granularity, missing, present
         As for ``kng.mean.plan``.
-    records_per_person
+    neighbours, records_per_person
         As for `kng.sum`.
 
     Returns
@@ -144,8 +151,8 @@ def plan_sum(
 
     return sum_plan(
         n=n, epsilon=epsilon, bounds=bounds, spread=spread, centre=centre, target=target,
-        granularity=granularity, missing=missing, neighbours=neighbours,
-        records_per_person=records_per_person,
+        granularity=granularity, missing=missing, present=present,
+        neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip
 
 
@@ -160,6 +167,7 @@ def plan_variance(
     ddof: int = 1,
     granularity: Any = None,
     missing: Any = "drop",
+    present: Any = None,
     neighbours: str = "replace-one",
     records_per_person: int = 1,
 ) -> ReleasePlan:
@@ -167,9 +175,9 @@ def plan_variance(
 
     Parameters
     ----------
-    n, epsilon, bounds, spread, centre, target, granularity, missing, neighbours
+    n, epsilon, bounds, spread, centre, target, granularity, missing, present
         As for ``kng.mean.plan``.
-    ddof, records_per_person
+    ddof, neighbours, records_per_person
         As for `kng.variance`.
 
     Returns
@@ -181,6 +189,6 @@ def plan_variance(
 
     return variance_plan(
         n=n, epsilon=epsilon, bounds=bounds, spread=spread, centre=centre, target=target,
-        ddof=ddof, granularity=granularity, missing=missing, neighbours=neighbours,
-        records_per_person=records_per_person,
+        ddof=ddof, granularity=granularity, missing=missing, present=present,
+        neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip

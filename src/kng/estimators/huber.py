@@ -14,22 +14,19 @@ from kng.core.exact import exact, positive, show
 from kng.core.naming import argument
 from kng.core.parts import Domain
 from kng.core.privacy import PrivacyUnit
-from kng.core.problem import Problem
 from kng.core.release import Fact
 from kng.corridor import Answer, Stage, release
 from kng.domains import Box
 from kng.estimators.fit import Fit
-from kng.estimators.part_options import norm_for
+from kng.estimators.huber_boxes import boxed_plan
 from kng.estimators.planned import planned
 from kng.estimators.predicted_noise import predicted_noise
 from kng.estimators.public_facts import (
     Columns,
-    Kind,
     Look,
     Opening,
     centre_of,
     norm_of,
-    on_effects,
     resolved,
     response_bounds,
     response_range,
@@ -37,7 +34,6 @@ from kng.estimators.public_facts import (
 from kng.estimators.request import Request, Way, details
 from kng.estimators.responses import PrivateRegressor
 from kng.estimators.scale_stages import LEVELS, SCALED_RESPONSE_STEPS, ScaledFit, scaled_problem
-from kng.losses.linear import Linear
 from kng.losses.linear_encoding import (
     LEAST_BOUND,
     MOST,
@@ -47,13 +43,10 @@ from kng.losses.linear_encoding import (
 )
 from kng.losses.pointwise.huber import Huber
 from kng.losses.reading import Weighs
-from kng.mechanisms import KNG, Exponential, ObjectivePerturbation
+from kng.mechanisms import ObjectivePerturbation
 from kng.mechanisms.scaled import Bent
 from kng.norms import LInf
 
-# What the mechanisms weigh that draw from a box.
-_GRADIENT: Kind = "gradient"
-_VALUE: Kind = "value"
 # Half ranges of y that a coefficient in a box may be worth unless coef_bound says otherwise.
 _REACH = 4
 # Thresholds that leave room in float64 for steps, and for coefficients in units of them.
@@ -258,15 +251,11 @@ class HuberRegressor(PrivateRegressor):
                 f"{argument('mechanism', 'objective')}, or name a sampler: 'push-forward', which "
                 "draws 'kng' in real arithmetic, or the Markov chain 'hit-and-run'."
             )
-        mechanism, kind = (KNG(), _GRADIENT) if way.name == "kng" else (Exponential(), _VALUE)
         domain = self._box(design) if way.domain is None else way.domain
-        linear = Linear(Huber(design.half_y), intercept=design.intercept)
-        loss, known, answers = on_effects(linear, design, domain, kind)
         source = openings.table(design.records)
         unit = ask.unit(source)
-        norm = norm_for(way.norm, loss, unit, bounded=known.bounded)
-        problem = Problem(loss, norm, known, design.records, answers, unit, source.memory)
-        plan = planned(mechanism, problem, ask.epsilon, way.sampler)
+        plan = boxed_plan(way, design, domain, ask.epsilon, unit, memory=source.memory)
+        answers = plan.problem.answers
         facts: dict[str, Fact] = {
             "coefficients": self._coefficients(columns),
             **self._facts(),

@@ -22,6 +22,7 @@ class PlannedModel:
         coef: Any = None,
         intercept: Any = None,
         target: Any = None,
+        present: Any = None,
     ) -> ReleasePlan:
         """Return what a fit would be worth, from public facts and guesses; no record is read.
 
@@ -40,6 +41,9 @@ class PlannedModel:
             Guesses of the coefficients; slopes of 0 and the middle of bounds_y unless given.
         target : number, optional
             Error that is asked for, in units of coefficients: the plan says what it needs.
+        present : number, optional
+            Guess of the share of records that count: those without a missing cell, for which the
+            condition of ``where`` holds. All unless given.
 
         Returns
         -------
@@ -50,5 +54,5 @@ class PlannedModel:
 
         return model_plan(
             self, n=n, features=features, residual=residual, spread=spread, centre=centre,
-            coef=coef, intercept=intercept, target=target,
+            coef=coef, intercept=intercept, target=target, present=present,
         )  # fmt: skip

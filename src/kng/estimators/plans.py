@@ -48,6 +48,7 @@ def plan_mean(
     norm: Any = "auto",
     granularity: Any = None,
     missing: Any = None,
+    present: Any = None,
     neighbours: str = "replace-one",
     records_per_person: int = 1,
 ) -> ReleasePlan:
@@ -64,6 +65,9 @@ def plan_mean(
         middle unless given.
     target : number, optional
         Error that is asked for: the plan says which n or epsilon it needs.
+    present : number, optional
+        Guess of the share of records that count: those without a missing cell, for which the
+        condition of ``where`` holds, or of one group of ``by``. All unless given.
 
     Returns
     -------
@@ -81,8 +85,8 @@ def plan_mean(
 
     return mean_plan(
         n=n, epsilon=epsilon, bounds=bounds, spread=spread, centre=centre, target=target,
-        norm=norm, granularity=granularity, missing=missing, neighbours=neighbours,
-        records_per_person=records_per_person,
+        norm=norm, granularity=granularity, missing=missing, present=present,
+        neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip
 
 
@@ -97,6 +101,7 @@ def plan_quantile(
     target: Any = None,
     granularity: Any = None,
     missing: Any = None,
+    present: Any = None,
     neighbours: str = "replace-one",
     records_per_person: int = 1,
 ) -> ReleasePlan:
@@ -106,9 +111,9 @@ def plan_quantile(
     ----------
     q : number or list of numbers
         As for `kng.quantile`.
-    n, epsilon, bounds, spread, centre, target, granularity, missing, neighbours
+    n, epsilon, bounds, spread, centre, target, granularity, missing, present
         As for ``kng.mean.plan``.
-    records_per_person
+    neighbours, records_per_person
         As for `kng.quantile`.
 
     Returns
@@ -120,8 +125,8 @@ def plan_quantile(
 
     return quantile_plan(
         "quantile", q, n=n, epsilon=epsilon, bounds=bounds, spread=spread, centre=centre,
-        target=target, granularity=granularity, missing=missing, neighbours=neighbours,
-        records_per_person=records_per_person,
+        target=target, granularity=granularity, missing=missing, present=present,
+        neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip
 
 
@@ -135,6 +140,7 @@ def plan_median(
     target: Any = None,
     granularity: Any = None,
     missing: Any = None,
+    present: Any = None,
     neighbours: str = "replace-one",
     records_per_person: int = 1,
 ) -> ReleasePlan:
@@ -142,9 +148,9 @@ def plan_median(
 
     Parameters
     ----------
-    n, epsilon, bounds, spread, centre, target, granularity, missing, neighbours
+    n, epsilon, bounds, spread, centre, target, granularity, missing, present
         As for ``kng.mean.plan``.
-    records_per_person
+    neighbours, records_per_person
         As for `kng.median`.
 
     Returns
@@ -156,6 +162,6 @@ def plan_median(
 
     return quantile_plan(
         "median", 0.5, n=n, epsilon=epsilon, bounds=bounds, spread=spread, centre=centre,
-        target=target, granularity=granularity, missing=missing, neighbours=neighbours,
-        records_per_person=records_per_person,
+        target=target, granularity=granularity, missing=missing, present=present,
+        neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip

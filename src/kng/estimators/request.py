@@ -56,7 +56,7 @@ class Request:
         if source.promise is not None:
             source.promise.require(self.neighbours, self.ledger)
         if self.present.person is not None:
-            return self._people()
+            return self.people()
         rows = source.rows_per_record
         if self.neighbours == AddRemove.name:
             return _unit(None, self.n_max, self.records_per_person, rows, source.presence)
@@ -73,7 +73,7 @@ class Request:
             return PrivacyUnit(RemoveAndAdd(n), self.records_per_person, source.presence)
         return _unit(n, None, self.records_per_person, None, source.presence)
 
-    def _people(self) -> PrivacyUnit:
+    def people(self) -> PrivacyUnit:
         """Return the unit of people: how many records each has, and all together, is private."""
         relation = RemoveAndAdd if self.neighbours == ReplaceOne.name else AddRemove
         known = relation() if self.n_max is None else relation(self.n_max)

@@ -23,11 +23,12 @@ from kng.estimators import count, histogram, proportion, total, variance
 from kng.estimators.noisy_sums import one_column
 from kng.estimators.planning.declared import Column, columns_of
 from kng.estimators.planning.dry_run import Numbers, Trial
-from kng.estimators.planning.expected import Expected
+from kng.estimators.planning.expected import Expected, sound
 from kng.estimators.planning.location import cut
-from kng.estimators.planning.models import unit_of
+from kng.estimators.planning.present import counted_of
 from kng.estimators.planning.report import ReleasePlan
 from kng.estimators.planning.statistics import asked, read_target, said
+from kng.estimators.planning.units import unit_of
 from kng.losses.location_sum import counted
 from kng.mechanisms.knorm import standard_deviations
 
@@ -57,13 +58,14 @@ def _planned(
     def errors(records: int, cost: Fraction) -> list[Expected]:
         return errors_of(unit_of(replace(ask, epsilon=cost), records, missing), cost, records)
 
+    known = sound(errors)
     shared = {
         "epsilon": ask.epsilon, "neighbours": neighbours, "n_max": ask.n_max,
         "records_per_person": records_per_person,
     }  # fmt: skip
     return ReleasePlan(
-        statistic, number, ask.epsilon, tuple(errors(number, ask.epsilon)), shape, (),
-        read_target(target), "formula", errors, trial(number, shared),
+        statistic, number, ask.epsilon, tuple(known(number, ask.epsilon)), shape, (),
+        read_target(target), "formula", known, trial(number, shared),
     )  # fmt: skip
 
 
@@ -87,9 +89,11 @@ def _guess(share: Any) -> str:
     return "" if share is not None else " (a guess; state the share for a better one)"
 
 
-def count_plan(*, n: Any, share: Any, **options: Any) -> ReleasePlan:
+def count_plan(*, n: Any, share: Any, present: Any, **options: Any) -> ReleasePlan:
     """Plan a count of the records for which a condition holds."""
-    part = _share(Fraction(1, 2) if share is None else share)
+    known = counted_of(present, None)
+    stated = _share(Fraction(1, 2) if share is None else share)
+    part = stated * known.share
 
     def errors(unit: PrivacyUnit, cost: Fraction, records: int) -> list[Expected]:
         (size,) = _sizes(count.plan_for(codes(1), unit, cost))
@@ -103,45 +107,55 @@ def count_plan(*, n: Any, share: Any, **options: Any) -> ReleasePlan:
 
         return run
 
-    shape = f"a condition holds for {part:.3g} of them{_guess(share)}"
+    shape = known.said(f"a condition holds for {stated:.3g} of them{_guess(share)}")
     return _planned("count", n, shape, errors, trial, missing=DROP, **options)
 
 
-def proportion_plan(*, n: Any, share: Any, **options: Any) -> ReleasePlan:
+def proportion_plan(*, n: Any, share: Any, present: Any, **options: Any) -> ReleasePlan:
     """Plan the share of the records for which a condition holds.
 
     Noise of both counts has the variance s^2, and in the norm `Exchange` the covariance -s^2 / 2,
     so that (1 - p) u - p v has  s^2 (1 - p (1 - p));  independent it is  s^2 ((1 - p)^2 + p^2).
     """
+    known = counted_of(present, None)
     part = _share(Fraction(1, 2) if share is None else share)
 
     def errors(unit: PrivacyUnit, cost: Fraction, records: int) -> list[Expected]:
+        m = known.of(records)
         size = _sizes(proportion.plan_for(codes(2), unit, cost))[0]
         if counted(unit):
             both = isinstance(unit.neighbours, ReplaceOne)
             size *= sqrt(1 - (1 if both else 2) * part * (1 - part))
-        sampling = sqrt(part * (1 - part) / records)
-        return [Expected("proportion", cut(size / records, 0.5), sampling)]
+        sampling = sqrt(part * (1 - part) / m)
+        return [Expected("proportion", cut(size / m, 0.5), sampling)]
 
     def trial(number: int, shared: dict[str, Any]) -> Trial:
         def run(seed: int) -> tuple[Numbers, Numbers, Numbers]:
-            held = (simulator(seed).uniform(0, 1, number) < part).astype(float)
+            rng = simulator(seed)
+            held = (rng.uniform(0, 1, number) < part).astype(float)
+            gone = known.absent(rng, number)
+            held[gone] = np.nan
             found = proportion.proportion(held, random_state=seed, **shared)
-            return np.atleast_1d(found.value), [held.mean()], [part]
+            return np.atleast_1d(found.value), [held[~gone].mean()], [part]
 
         return run
 
-    shape = f"a condition holds for {part:.3g} of them{_guess(share)}"
+    shape = known.said(f"a condition holds for {part:.3g} of them{_guess(share)}")
     return _planned("proportion", n, shape, errors, trial, missing=DROP, **options)
 
 
-def histogram_plan(*, n: Any, bins: Any, shares: Any, **options: Any) -> ReleasePlan:
+def histogram_plan(*, n: Any, bins: Any, shares: Any, present: Any, **options: Any) -> ReleasePlan:
     """Plan counts in bins."""
     listed = hasattr(bins, "__len__") and not isinstance(bins, str)
     names = [str(b) for b in bins] if listed else [f"bin {j + 1}" for j in range(_bins(bins))]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise SpecError(f"{argument('bins')} has {twice!r} twice; name each bin once.")
     if not 2 <= len(names) <= _MOST_BINS:
         raise SpecError(f"A plan is for 2 to {_MOST_BINS} bins; got {len(names)}.")
-    parts = [1 / len(names)] * len(names) if shares is None else _parts(shares, len(names))
+    stated = [1 / len(names)] * len(names) if shares is None else _parts(shares, len(names))
+    known = counted_of(present, None)
+    parts = [p * known.share for p in stated]
 
     def errors(unit: PrivacyUnit, cost: Fraction, records: int) -> list[Expected]:
         size = _sizes(histogram.plan_for(len(names), codes(len(names)), unit, cost))[0]
@@ -150,19 +164,22 @@ def histogram_plan(*, n: Any, bins: Any, shares: Any, **options: Any) -> Release
         return [Expected(name, noise, sqrt(records * p * (1 - p))) for name, p in pairs]
 
     def trial(number: int, shared: dict[str, Any]) -> Trial:
-        ends = np.cumsum(parts)[:-1]
+        ends = np.cumsum(stated)[:-1]
 
         def run(seed: int) -> tuple[Numbers, Numbers, Numbers]:
-            at = np.searchsorted(ends, simulator(seed).uniform(0, 1, number)).astype(float)
+            rng = simulator(seed)
+            at = np.searchsorted(ends, rng.uniform(0, 1, number)).astype(float)
+            gone = known.absent(rng, number)
+            at[gone] = np.nan
             levels = list(range(len(names)))
             found = histogram.histogram(at, levels=levels, random_state=seed, **shared)
-            plain = np.bincount(at.astype(int), minlength=len(names)).astype(float)
+            plain = np.bincount(at[~gone].astype(int), minlength=len(names)).astype(float)
             return np.asarray(found.value, dtype=float), plain, [number * p for p in parts]
 
         return run
 
     even = " (state the shares for a better guess)" if shares is None else ""
-    shape = f"in {len(names)} bins, of shares " + _shares_said(parts) + even
+    shape = known.said(f"in {len(names)} bins, of shares {_shares_said(stated)}{even}")
     return _planned("histogram", n, shape, errors, trial, missing=DROP, **options)
 
 
@@ -194,29 +211,43 @@ def _column(bounds: Any, statistic: str, centre: Any, spread: Any) -> tuple[Any,
 
 
 def sum_plan(
-    *, n: Any, bounds: Any, spread: Any, centre: Any, granularity: Any, missing: Any, **options: Any
+    *,
+    n: Any,
+    bounds: Any,
+    spread: Any,
+    centre: Any,
+    granularity: Any,
+    missing: Any,
+    present: Any,
+    **options: Any,
 ) -> ReleasePlan:
     """Plan a sum."""
+    known = counted_of(present, missing)
+    part = known.share
     box, column = _column(bounds, "sum", centre, spread)
     records = encoding_of(box, granularity=granularity, missing=missing, bits=total._BITS)
 
     def errors(unit: PrivacyUnit, cost: Fraction, number: int) -> list[Expected]:
         (size,) = _sizes(total.plan_for(records, unit, cost))
         most = number * max(abs(column.low), abs(column.high), column.high - column.low)
-        return [Expected("sum", min(size, most), sqrt(number) * column.deviation)]
+        square = part * (column.deviation**2 + column.mean**2) - (part * column.mean) ** 2
+        return [Expected("sum", min(size, most), sqrt(number * square))]
 
     def trial(number: int, shared: dict[str, Any]) -> Trial:
         given = {"granularity": granularity, "missing": missing, **shared}
 
         def run(seed: int) -> tuple[Numbers, Numbers, Numbers]:
-            data = column.draw(simulator(seed), number)
+            rng = simulator(seed)
+            data = column.draw(rng, number)
+            gone = known.absent(rng, number)
+            data[gone] = np.nan
             ends = column.low, column.high
             found = total.sum(data, bounds=ends, random_state=seed, **given)
-            return np.atleast_1d(found.value), [data.sum()], [number * column.mean]
+            return np.atleast_1d(found.value), [data[~gone].sum()], [number * part * column.mean]
 
         return run
 
-    shape = said(box, [column], spread is not None)
+    shape = known.said(said(box, [column], spread is not None))
     return _planned("sum", n, shape, errors, trial, missing=missing, **options)
 
 
@@ -229,6 +260,7 @@ def variance_plan(
     ddof: Any,
     granularity: Any,
     missing: Any,
+    present: Any,
     **options: Any,
 ) -> ReleasePlan:
     """Plan a variance.
@@ -238,35 +270,41 @@ def variance_plan(
     """
     box, column = _column(bounds, "variance", centre, spread)
     records = encoding_of(box, granularity=granularity, missing=missing, bits=variance._BITS)
+    known = counted_of(present, missing)
     divisor, half = whole(ddof, "ddof", 0), (column.high - column.low) / 2
     y = (column.points - (column.low + column.high) / 2) / half
-    m, q = float(y.mean()), float((y**2).mean())
-    fourth = float(((y - m) ** 4).mean())
+    mean, q = float(y.mean()), float((y**2).mean())
+    fourth = float(((y - mean) ** 4).mean())
 
     def errors(unit: PrivacyUnit, cost: Fraction, number: int) -> list[Expected]:
-        if number <= divisor + 1:
+        m = known.of(number)
+        if m <= divisor + 1:
             raise SpecError(
-                f"A variance with {argument('ddof', Code(str(divisor)))} needs more than {number} "
+                f"A variance with {argument('ddof', Code(str(divisor)))} needs more than {m} "
                 "records."
             )
         plan = variance.plan_for(divisor, records, unit, cost)
         norm: Any = plan.problem.norm
-        along = [-2 * m, 1.0, *([2 * m * m - q] if counted(unit) else [])]
+        along = [-2 * mean, 1.0, *([2 * mean * mean - q] if counted(unit) else [])]
         d = len(along)
         size = sqrt((d + 1) * (d + 2) * norm.second_moment(along)) / float(plan.rate)
-        sampling = sqrt(max(fourth - (q - m * m) ** 2, 0.0) / number) * half**2
-        return [Expected("variance", min(size / number, 1.0) * half**2, sampling)]
+        sampling = sqrt(max(fourth - (q - mean * mean) ** 2, 0.0) / m) * half**2
+        return [Expected("variance", min(size / m, 1.0) * half**2, sampling)]
 
     def trial(number: int, shared: dict[str, Any]) -> Trial:
         given = {"ddof": divisor, "granularity": granularity, "missing": missing, **shared}
 
         def run(seed: int) -> tuple[Numbers, Numbers, Numbers]:
-            data = column.draw(simulator(seed), number)
+            rng = simulator(seed)
+            data = column.draw(rng, number)
+            gone = known.absent(rng, number)
+            data[gone] = np.nan
             ends = column.low, column.high
             found = variance.variance(data, bounds=ends, random_state=seed, **given)
-            return np.atleast_1d(found.value), [data.var(ddof=divisor)], [(q - m * m) * half**2]
+            plain = data[~gone].var(ddof=divisor)
+            return np.atleast_1d(found.value), [plain], [(q - mean * mean) * half**2]
 
         return run
 
-    shape = said(box, [column], spread is not None)
+    shape = known.said(said(box, [column], spread is not None))
     return _planned("variance", n, shape, errors, trial, missing=missing, **options)

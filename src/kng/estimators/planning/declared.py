@@ -36,9 +36,10 @@ class Column:
     def points(self) -> Array:
         """Equally likely values, in order."""
         shares = (np.arange(_GRID) + 0.5) / _GRID
-        return self._at(shares)
+        return self.at(shares)
 
-    def _at(self, shares: Array) -> Array:
+    def at(self, shares: Array) -> Array:
+        """Return quantiles."""
         if self.spread is None:
             return np.asarray(self.low + (self.high - self.low) * shares)
         return np.clip(self.centre + self.spread * normal_quantile(shares), self.low, self.high)
@@ -61,7 +62,7 @@ class Column:
 
     def quantile(self, q: float) -> float:
         """Return a quantile."""
-        return float(self._at(np.array([q]))[0])
+        return float(self.at(np.array([q]))[0])
 
     def density(self, at: float) -> float:
         """Return the density of records at a point inside the bounds."""

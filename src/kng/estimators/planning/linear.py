@@ -6,8 +6,8 @@ With per-record curvature H and variance of the score S of the declared shape, i
     density of the gradient   (n H)^-1 (n S + Cov u) (n H)^-1,    u at rate epsilon / (2 Delta)
     without privacy           (n H)^-1 (n S) (n H)^-1
 
-where b is how far theta is from the centre of the ridge. A density on a box has flat tails too: far
-away the score is at least  n m,  and all of the box outside the peak has the weight exp(-c n m).
+where b is how far theta is from the centre of the ridge. What clipped responses move the estimate
+by is added. A density on a box is integrated over it (draws.py), flat tails included.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, lgamma, log, pi, sqrt
-from statistics import NormalDist
+from functools import lru_cache
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from kng.core.bits import simulator
 from kng.core.design import Design
 from kng.core.errors import IncompatibleParts
 from kng.core.parts import described
@@ -30,13 +29,14 @@ from kng.core.plan import DensityPlan
 from kng.core.regions import Region
 from kng.core.shapes import BoxShape
 from kng.estimators.planning.declared import Array, Column
+from kng.estimators.planning.draws import drawn_moments, spread_evenly
 from kng.estimators.planning.expected import Expected
+from kng.estimators.planning.present import ALL_COUNT, Counted
+from kng.estimators.planning.scores import RESIDUAL, Score, clipped_score, score_of
+from kng.estimators.planning.solved import Moves, stretched
 
-_NORMAL = NormalDist()
-# Simulated rows of covariates for what has no formula; the seed is fixed, so plans repeat.
-_ROWS, _SEED = 2**14, 5
-# Directions in which a plane may lie far away.
-_DIRECTIONS = 400
+# Rows of covariates that scores are averaged over, along rays, and for each draw of noise.
+_ROWS, _FEWER, _FEWEST = 2**12, 2**9, 2**5
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,17 @@ class ModelShape:
     covariates: tuple[Column, ...]
     coefficients: tuple[float, ...]
     residual: float | None
+    counted: Counted = ALL_COUNT
 
-    def rows(self, design: Design) -> Array:
-        """Return simulated standardised rows, with 1 for an intercept."""
-        rng = simulator(_SEED)
+    def rows(self, design: Design, count: int = _ROWS) -> Array:
+        """Return standardised rows that are spread evenly, with 1 for an intercept."""
         halves, middles = design.halves[:-1], design.middles[:-1]
+        shares = spread_evenly(count, len(self.covariates))
         columns = [
-            (column.draw(rng, _ROWS) - float(m)) / float(h)
-            for column, h, m in zip(self.covariates, halves, middles, strict=True)
+            (column.at(part) - float(m)) / float(h)
+            for column, part, h, m in zip(self.covariates, shares.T, halves, middles, strict=True)
         ]
-        return np.column_stack([np.ones(_ROWS)] * design.intercept + columns)
+        return np.column_stack([np.ones(count)] * design.intercept + columns)
 
     def moments(self, design: Design) -> Array:
         """Return E zz', exactly: covariates are independent."""
@@ -70,37 +71,45 @@ class ModelShape:
         exact = [Fraction(float(v)) for v in self.coefficients]
         return np.array([float(v) for v in design.units.inverse(exact)])
 
+    def sigma(self, design: Design) -> float | None:
+        """Return the deviation of residuals in standard units."""
+        return None if self.residual is None else self.residual / float(design.half_y)
+
+    def score(self, loss: Any) -> Score:
+        """Return the moments of a loss's score."""
+        return score_of(loss, self.sigma(loss.design))
+
+    def estimated(self, loss: Any) -> Array:
+        """Return the coefficients that a loss estimates, in standard units."""
+        theta = self.theta(loss.design)
+        theta[0] += self.score(loss).shift * loss.design.intercept
+        return theta
+
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Per-record curvature H and variance S of the score."""
+    """Per-record curvature H and variance S of the score, and its mean where y is clipped."""
 
     curvature: Array
     variance: Array
+    clipped: Array
 
 
+@lru_cache(maxsize=256)
 def curves(loss: Any, shape: ModelShape) -> Curves:
-    """Return H and S of a loss for the declared shape, or refuse."""
-    design, pointwise = loss.design, loss.pointwise
-    name, m = pointwise.name, shape.moments(design)
-    if name == "logistic":
-        rows = shape.rows(design)
-        tail = np.exp(-np.abs(rows @ shape.theta(design)))
-        h = (rows * (tail / (1 + tail) ** 2)[:, None]).T @ rows / len(rows)
-        return Curves(h, h)
-    if shape.residual is None:
-        raise IncompatibleParts("a residual spread is needed.")
-    sigma = shape.residual / float(design.half_y)
-    if name == "squared":
-        return Curves(m, sigma**2 * m)
-    if name == "huber":
-        inside = 2 * _NORMAL.cdf(1 / sigma) - 1
-        second = sigma**2 * (inside - 2 * _NORMAL.pdf(1 / sigma) / sigma) + 1 - inside
-        return Curves(inside * m, second * m)
-    if name in ("pinball", "smoothed pinball"):
-        tau = float(pointwise.tau)
-        return Curves(_NORMAL.pdf(_NORMAL.inv_cdf(tau)) / sigma * m, tau * (1 - tau) * m)
-    raise IncompatibleParts(f"{described(loss)} has no formula for its error.")
+    """Return H, S and the mean score of a loss for the declared shape, or refuse."""
+    design, score = loss.design, shape.score(loss)
+    rows, m = shape.rows(design), shape.moments(design)
+    at = rows @ shape.estimated(loss)
+    if loss.pointwise.name not in RESIDUAL:
+        mean = score.mean(at, at) @ rows / len(rows)
+        h = (rows * score.slope(at)[:, None]).T @ rows / len(rows)
+        return Curves(h, (rows * score.square(at)[:, None]).T @ rows / len(rows), mean)
+    first = at[:1]
+    sigma = shape.sigma(design)
+    assert sigma is not None
+    mean = clipped_score(loss, at, sigma) @ rows / len(rows)
+    return Curves(score.slope(first)[0] * m, score.square(first)[0] * m, mean)
 
 
 def ball_moments(norm: Any, dim: int) -> Array:
@@ -121,21 +130,27 @@ def model_errors(
     shape: ModelShape,
     names: Sequence[str],
     n: int,
+    *,
     squares: bool = False,
+    wander: float = 0.0,
 ) -> list[Expected]:
     """Return the errors of coefficients in the caller's units.
 
-    ``squares`` compares with least squares, whatever loss the plan has.
+    ``squares`` compares with least squares, whatever loss the plan has; ``wander`` is how far the
+    centre of the ridge, if it was drawn, lies from the true one, in units of y.
     """
     loss: Any = plan.problem.loss
     design = loss.design
-    found, truth = curves(loss, shape), shape.theta(design)
+    found, truth = curves(loss, shape), shape.estimated(loss)
     inverse = np.asarray(np.linalg.inv(found.curvature), dtype=float)
     own = inverse @ found.variance @ inverse / n
     if isinstance(plan, PerturbedPlan):
-        whole = _perturbed(plan, found, truth, n)
+        whole = _perturbed(plan, found, truth, n, wander / float(design.half_y))
+        stretch = _stretch(plan, found, shape, truth, n)
+        whole = whole * np.outer(stretch, stretch)
     else:
-        whole = own + _drawn(plan, found, shape, truth, n)
+        moved = inverse @ found.clipped
+        whole = own + np.outer(moved, moved) + _drawn(plan, found, shape, truth, n)
     plain = _least_squares(design, shape, n) if squares else own
     units = np.array([[float(v) for v in row] for row in design.units.matrix])
     sampling = np.sqrt(np.diag(units @ plain @ units.T))
@@ -150,13 +165,28 @@ def _least_squares(design: Design, shape: ModelShape, n: int) -> Array:
     return np.asarray(sigma**2 * np.linalg.inv(shape.moments(design)) / n)
 
 
-def _perturbed(plan: PerturbedPlan, found: Curves, truth: Array, n: int) -> Array:
+def _perturbed(plan: PerturbedPlan, found: Curves, truth: Array, n: int, wander: float) -> Array:
     dim = len(truth)
     norm, rate, ridge = plan.problem.norm, float(plan.rate), float(plan.ridge)
     noise = np.diag(ball_moments(norm, dim)) / rate**2
-    pull = ridge * (truth - np.array([float(c) for c in plan.centre]))
+    pull = ridge * (truth - np.array([float(c) for c in plan.centre])) + n * found.clipped
+    noise[0, 0] += (ridge * wander) ** 2
     inverse = np.linalg.inv(n * found.curvature + ridge * np.eye(dim))
     return np.asarray(inverse @ (n * found.variance + noise + np.outer(pull, pull)) @ inverse)
+
+
+def _stretch(plan: PerturbedPlan, found: Curves, shape: ModelShape, truth: Array, n: int) -> Array:
+    """Return how much larger errors are than those of a line, where that is known."""
+    norm, loss = plan.problem.norm, plan.problem.loss
+    dim = len(truth)
+    if not isinstance(norm.shape, BoxShape) or loss.pointwise.name == "squared":  # type: ignore[attr-defined]
+        return np.ones(dim)
+    sides = np.array([float(w) for w in norm.shape.half_widths] or [1.0] * dim)
+    root = np.linalg.cholesky(n * found.variance)
+    centre = np.array([float(c) for c in plan.centre])
+    rows = shape.rows(loss.design, _FEWEST)  # type: ignore[attr-defined]
+    by = Moves(sides, float(plan.rate), np.asarray(root), float(plan.ridge), centre)
+    return stretched(shape.score(loss), rows, truth, n, by)
 
 
 def _drawn(plan: DensityPlan, found: Curves, shape: ModelShape, truth: Array, n: int) -> Array:
@@ -171,47 +201,11 @@ def _drawn(plan: DensityPlan, found: Curves, shape: ModelShape, truth: Array, n:
     noise = np.diag(ball_moments(norm, dim)) / rate**2
     inverse = np.linalg.inv(found.curvature)
     peak = inverse @ noise @ inverse / n**2
-    region = problem.domain.region()
-    if not problem.domain.bounded or problem.loss.pointwise.name != "pinball":  # type: ignore[attr-defined]
+    if not problem.domain.bounded:
         return np.asarray(peak)
-    sides = [(float(a), float(b)) for a, b in region.sides()]
-    far = rate * n * _far_score(problem, norm, shape)
-    box = sum(log(b - a) for a, b in sides)
-    # The integral of exp(-c ||n H z||): d! times the volume of the ball, over (c n)^d det H.
-    volume = _log_volume(norm, dim)
-    width = lgamma(dim + 1) + volume - dim * log(rate * n) - np.linalg.slogdet(found.curvature)[1]
-    odds = exp(min(box - far - width, 700.0))
-    share = odds / (1 + odds)
-    spread = np.diag(
-        [
-            ((b - a) ** 2 / 12 + ((a + b) / 2 - t) ** 2)
-            for (a, b), t in zip(sides, truth, strict=True)
-        ]
-    )
-    return np.asarray((1 - share) * peak + share * spread)
-
-
-def _far_score(problem: Any, norm: Any, shape: ModelShape) -> float:
-    """Return the least norm of the mean score far away, over directions."""
-    rng = simulator(_SEED)
-    design, tau = problem.loss.design, float(problem.loss.pointwise.tau)
-    rows = shape.rows(design)[:4096]
-    directions = np.concatenate(
-        [np.eye(rows.shape[1]), rng.normal(size=(_DIRECTIONS, rows.shape[1]))]
-    )
-    signs = np.concatenate([directions, -directions])
-    scores = ((rows @ signs.T > 0) - tau).T @ rows / len(rows)
-    low, _ = norm.bounds(scores, scores)
-    return float(low.min())
-
-
-def _log_volume(norm: Any, dim: int) -> float:
-    """Return the logarithm of the volume of the unit ball, that of an ellipsoid if unknown."""
-    if isinstance(norm.shape, BoxShape):
-        sides = [float(w) for w in norm.shape.half_widths] or [1.0] * dim
-        return sum(log(2 * w) for w in sides)
-    squares = ball_moments(norm, dim) / (dim + 1)  # of an ellipsoid with these moments
-    return dim / 2 * log(pi) - lgamma(dim / 2 + 1) + 0.5 * float(np.log(squares).sum())
+    rows = shape.rows(problem.loss.design, _FEWER)  # type: ignore[attr-defined]
+    found_there = drawn_moments(plan, shape.score(problem.loss), rows, truth, n)
+    return np.asarray(peak) if found_there is None else found_there
 
 
 def root_mean(errors: Sequence[Sequence[Expected]], weights: Sequence[float]) -> list[Expected]:

@@ -54,10 +54,10 @@ def quantile_errors(
     """Return the errors of quantiles that are drawn one by one, or together."""
     if len(plans) == len(taus):
         pairs = zip(plans, taus, strict=True)
-        return [_quantile(_rate(plan), column, float(tau), n) for plan, tau in pairs]
+        return [quantile_error(_rate(plan), column, float(tau), n) for plan, tau in pairs]
     shifts = _bridge(len(taus))
     order = sorted(range(len(taus)), key=lambda i: taus[i])
-    found = [_quantile(_rate(plans[0]), column, float(tau), n) for tau in taus]
+    found = [quantile_error(_rate(plans[0]), column, float(tau), n) for tau in taus]
     for place, at in enumerate(order):
         alone = found[at]
         found[at] = Expected(alone.name, alone.noise * shifts[place], alone.sampling)
@@ -69,7 +69,7 @@ def _rate(plan: DensityPlan) -> float:
     return float(plan.epsilon / (2 * plan.problem.unit.group(plan.steady)))
 
 
-def _quantile(rate: float, column: Column, q: float, n: int) -> Expected:
+def quantile_error(rate: float, column: Column, q: float, n: int) -> Expected:
     """Return the error of one quantile.
 
     The law of the draw for records that follow the declared shape exactly,

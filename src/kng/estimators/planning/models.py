@@ -12,16 +12,20 @@ from kng.core.errors import IncompatibleParts
 from kng.core.exact import positive
 from kng.core.perturbed import AdaptivePlan, PerturbedPlan
 from kng.core.plan import DensityPlan
-from kng.core.privacy import AddRemove, PrivacyUnit, ReplaceOne
 from kng.estimators.class_plans import ClassPlans
 from kng.estimators.declared_classes import declared
+from kng.estimators.expectile import ExpectileRegressor
 from kng.estimators.fit import Fit
 from kng.estimators.huber import HuberRegressor
+from kng.estimators.huber_boxes import boxed_plan
 from kng.estimators.linear import LinearRegression
 from kng.estimators.logistic import LogisticRegression
-from kng.estimators.planning.declared import normal_share
+from kng.estimators.planning.declared import Column, normal_share
 from kng.estimators.planning.expected import Expected
 from kng.estimators.planning.linear import ModelShape, model_errors, root_mean
+from kng.estimators.planning.location import quantile_error
+from kng.estimators.planning.units import unit_of
+from kng.estimators.poisson import PoissonRegressor
 from kng.estimators.public_facts import Columns, resolved
 from kng.estimators.quantile_regression import QuantileRegressor
 from kng.estimators.regression import PrivateModel
@@ -29,17 +33,10 @@ from kng.estimators.request import Request
 from kng.estimators.several_quantiles import Quantiles, kept_apart
 from kng.estimators.smoothed_quantiles import is_smoothed
 
+# Models whose plan follows from the design alone.
+_FITTED = (LinearRegression, HuberRegressor, ExpectileRegressor, PoissonRegressor)
 # Thresholds that are drawn more rarely than this count for nothing.
 _RARE = 1e-3
-
-
-def unit_of(ask: Request, n: int, missing: Any) -> PrivacyUnit:
-    """Return the privacy unit of a table of n records, some of whose cells may be missing."""
-    presence: Any = "optional" if missing in (None, "drop") else "always"
-    if ask.neighbours == ReplaceOne.name:
-        return PrivacyUnit(ReplaceOne(n), ask.records_per_person, presence)
-    relation = AddRemove() if ask.n_max is None else AddRemove(ask.n_max)
-    return PrivacyUnit(relation, ask.records_per_person, presence)
 
 
 def errors_of(
@@ -47,23 +44,28 @@ def errors_of(
 ) -> list[Expected]:
     """Return the errors of all coefficients; refuse models without a formula."""
     names = model._coefficients(columns)
-    unit = unit_of(ask, n, getattr(model, "missing", None))
+    unit, m = unit_of(ask, n, model.missing), shape.counted.of(n)
     if isinstance(model, LogisticRegression):
         return _odds(model, columns, shape, ask, n)
     if isinstance(model, QuantileRegressor):
         return _planes(model, columns, shape, ask, n)
-    if not isinstance(model, LinearRegression | HuberRegressor):
-        raise IncompatibleParts(f"{type(model).__name__} has no formula for its error.")
     if isinstance(model, HuberRegressor) and model._way.name in ("kng", "exponential"):
-        raise IncompatibleParts("a box of Huber's coefficients has no formula for its error.")
+        design = model._design(columns)
+        resolved(ask.epsilon, None, design)
+        domain = model._box(design) if model._way.domain is None else model._way.domain
+        boxed = boxed_plan(model._way, design, domain, ask.epsilon, unit)
+        return model_errors(boxed, shape, names, m)
+    if not isinstance(model, _FITTED):
+        raise IncompatibleParts(f"{type(model).__name__} has no formula for its error.")
     bound = None if model.coef_bound is None else positive(model.coef_bound, "coef_bound")
     design = model._design(columns)
     resolved(ask.epsilon, bound, design)
     fit = model._planned(design, ask, bound, unit, _unopened)
     squares = isinstance(model, LinearRegression)
+    wander = _wander(fit, shape, m) if model._way.centre is None else 0.0
     pairs = [
-        (model_errors(plan, shape, names, n, squares), weight)
-        for plan, weight in _made(fit, shape, n)
+        (model_errors(plan, shape, names, m, squares=squares, wander=wander), weight)
+        for plan, weight in _made(fit, shape, m)
     ]
     return root_mean([errors for errors, _ in pairs], [weight for _, weight in pairs])
 
@@ -100,6 +102,17 @@ def _made(fit: Fit, shape: ModelShape, n: int) -> list[tuple[PerturbedPlan | Den
     ]
 
 
+def _wander(fit: Fit, shape: ModelShape, n: int) -> float:
+    """Return how far a drawn centre of y, which the ridge draws to, lies from the true one."""
+    if not isinstance(fit.plan, AdaptivePlan) or len(fit.before) < 2:
+        return 0.0
+    plan = fit.before[0].plans[0]
+    bounds, (middle, size) = plan.problem.records.bounds, response_of(shape)
+    low, high = float(bounds.low[0]), float(bounds.high[0])
+    response = Column(low, high, min(max(middle, low), high), size)
+    return quantile_error(_rate(plan), response, 0.5, n).noise
+
+
 def response_of(shape: ModelShape) -> tuple[float, float]:
     """Return the mean and the standard deviation of the response."""
     assert shape.residual is not None
@@ -123,7 +136,7 @@ def _planes(
     ask: Request,
     n: int,
 ) -> list[Expected]:
-    unit = unit_of(ask, n, model.missing)
+    unit, m = unit_of(ask, n, model.missing), shape.counted.of(n)
     asked = Quantiles.of(model.quantile, model.weights, ask.epsilon)
     dim = columns.width + bool(model.fit_intercept)
     if is_smoothed(model._way, model.smoothing, dim, model.coef_bound):
@@ -137,7 +150,7 @@ def _planes(
     found: list[Expected] = []
     for tau, plan in zip(asked.taus, _in_order(plans, asked.order(apart)), strict=True):
         labels = [f"{name} at {float(tau):g}" for name in names] if asked.several else names
-        found += model_errors(plan, shape, labels, n)
+        found += model_errors(plan, shape, labels, m)
     return found
 
 
@@ -154,7 +167,7 @@ def _odds(
     ask: Request,
     n: int,
 ) -> list[Expected]:
-    unit = unit_of(ask, n, model.missing)
+    unit, m = unit_of(ask, n, model.missing), shape.counted.of(n)
     classes = declared(model.classes)
     if len(classes) != 2:
         raise IncompatibleParts("three or more classes have no formula for their error.")
@@ -162,4 +175,4 @@ def _odds(
     resolved(ask.epsilon, None, design)
     bound = None if model.coef_bound is None else positive(model.coef_bound, "coef_bound")
     plans = ClassPlans(model._way, design, unit, bound, [1], 2, model._box).plans(ask.epsilon)
-    return model_errors(plans[0], shape, model._coefficients(columns), n)
+    return model_errors(plans[0], shape, model._coefficients(columns), m)

@@ -14,7 +14,7 @@ from kng.estimators.planning.expected import Expected
 if TYPE_CHECKING:
     from kng.estimators.planning.report import ReleasePlan
 
-_WIDE, _HIGH, _LEFT, _TOP, _APART = 300, 220, 64, 34, 380
+_WIDE, _HIGH, _LEFT, _TOP, _APART = 300, 220, 76, 34, 392
 # How far to either side of the plan a panel looks, and in how many steps.
 _FACTOR, _STEPS = 32.0, 20
 # Readable on light and on dark ground.
@@ -24,7 +24,10 @@ Curve = list[tuple[float, float]]
 
 
 def drawn(plan: ReleasePlan) -> str:
-    """Return the picture; both axes are logarithmic."""
+    """Return the picture; both axes are logarithmic.
+
+    It shows the number that the verdict is about, or the one that misses a target by most.
+    """
     factors = [_FACTOR ** (2 * k / _STEPS - 1) for k in range(_STEPS + 1)]
     by_epsilon = [plan.epsilon * f for f in factors]
     by_records = [max(2.0, round(plan.n * f)) for f in factors]
@@ -37,13 +40,15 @@ def drawn(plan: ReleasePlan) -> str:
         assert plan._errors is not None
         return plan._errors(int(value), plan.exact_epsilon)
 
-    here = max(plan.expected, key=lambda e: e.total)
+    here = max(plan.expected, key=lambda e: e.total if plan.target else e.total / e.sampling)
+    shown = plan.expected.index(here)
     marks = [((at, here.total), plan.target) for at in (plan.epsilon, float(plan.n))]
     panels = [
-        _panel(_LEFT, "epsilon", by_epsilon, at_epsilon, marks[0]),
-        _panel(_LEFT + _APART, "records", by_records, at_records, marks[1]),
+        _panel(_LEFT, "epsilon", by_epsilon, lambda v: at_epsilon(v)[shown], marks[0]),
+        _panel(_LEFT + _APART, "records", by_records, lambda v: at_records(v)[shown], marks[1]),
     ]
-    title = escape(f"Expected error of {plan.statistic}")
+    of = "" if len(plan.expected) == 1 else f", {here.name}"
+    title = escape(f"Expected error of {plan.statistic}{of}:")
     size = f'width="{2 * _APART}" height="{_TOP + _HIGH + 50}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{title}" '
@@ -58,7 +63,7 @@ def _panel(
     left: float,
     label: str,
     values: Sequence[float],
-    errors: Callable[[float], Sequence[Expected]],
+    errors: Callable[[float], Expected],
     marks: tuple[tuple[float, float], float | None],
 ) -> str:
     """Return one panel; ``marks`` are the plan's own point, and the error that is asked for."""
@@ -79,6 +84,8 @@ def _panel(
         f'stroke="{_INK}"/>',
         f'<text x="{left + _WIDE / 2:.0f}" y="{_TOP + _HIGH + 34}" text-anchor="middle">'
         f"{label}</text>",
+        f'<text transform="translate({left - 58},{_TOP + _HIGH / 2:.0f}) rotate(-90)" '
+        'text-anchor="middle">error, in the units of the answer</text>',
     ]
     for power in range(low, high + 1):
         parts.append(_tick(left - 6, y(10.0**power) + 4, power, "end"))
@@ -95,18 +102,17 @@ def _panel(
         parts.append(
             f'<line x1="{left}" x2="{left + _WIDE}" y1="{at}" y2="{at}" stroke="{_INK}" '
             'stroke-dasharray="4 4"/>'
+            f'<text x="{left + _WIDE - 4}" y="{y(target) - 4:.1f}" text-anchor="end">target</text>'
         )
     return "".join(parts)
 
 
-def _curves(
-    values: Sequence[float], errors: Callable[[float], Sequence[Expected]]
-) -> tuple[Curve, Curve]:
-    """Return the largest error at each value, with privacy and without; leave out refusals."""
+def _curves(values: Sequence[float], errors: Callable[[float], Expected]) -> tuple[Curve, Curve]:
+    """Return the error at each value, with privacy and without; leave out refusals."""
     private, plain = [], []
     for value in values:
         try:
-            each = max(errors(value), key=lambda e: e.total)
+            each = errors(value)
         except KngError:
             continue
         private.append((value, each.total))

@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 
 from kng.core.errors import SpecError
+from kng.estimators.expectile import ExpectileRegressor
 from kng.estimators.huber import HuberRegressor
 from kng.estimators.linear import LinearRegression
 from kng.estimators.logistic import LogisticRegression
 from kng.estimators.planning.declared import Array
+from kng.estimators.poisson import PoissonRegressor
 from kng.estimators.quantile_regression import QuantileRegressor
 
 _STEPS = 50
+# Logarithms of means beyond this are cut off while a fit is under way.
+_STEEP = 40.0
 
 
 def plain_fit(model: Any, X: Array, y: Any) -> Array:
@@ -32,6 +36,10 @@ def plain_fit(model: Any, X: Array, y: Any) -> Array:
     if isinstance(model, QuantileRegressor):
         taus = [float(v) for v in np.atleast_1d(model.quantile)]
         return np.concatenate([_quantile(rows, y, tau) for tau in taus])
+    if isinstance(model, ExpectileRegressor):
+        return _expectile(rows, y, float(model.expectile))
+    if isinstance(model, PoissonRegressor):
+        return _poisson(rows, y)
     raise SpecError(f"{type(model).__name__} has no plan yet; simulate it by hand.")
 
 
@@ -64,6 +72,29 @@ def _logistic(rows: Array, hits: Array) -> Array:
         return np.asarray(np.linalg.solve(curved, rows.T @ (odds - hits)))
 
     return _newton(np.zeros(rows.shape[1]), step)
+
+
+def _expectile(rows: Array, y: Array, tau: float) -> Array:
+    """Minimise tilted squares by reweighted least squares."""
+
+    def step(theta: Array) -> Array:
+        residual = rows @ theta - y
+        scored = rows * np.where(residual < 0, tau, 1 - tau)[:, None]
+        return np.asarray(np.linalg.solve(scored.T @ rows, scored.T @ residual))
+
+    return _newton(np.asarray(np.linalg.lstsq(rows, y, rcond=None)[0], dtype=float), step)
+
+
+def _poisson(rows: Array, counts: Array) -> Array:
+    """Maximise the likelihood of counts with a logarithmic link."""
+
+    def step(theta: Array) -> Array:
+        mean = np.exp(np.clip(rows @ theta, -_STEEP, _STEEP))
+        curved = (rows * (mean + 1e-12)[:, None]).T @ rows
+        return np.asarray(np.linalg.solve(curved, rows.T @ (mean - counts)))
+
+    start = np.linalg.lstsq(rows, np.log(counts + 0.5), rcond=None)[0]
+    return _newton(np.asarray(start, dtype=float), step)
 
 
 def _quantile(rows: Array, y: Array, tau: float) -> Array:

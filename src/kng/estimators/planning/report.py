@@ -105,10 +105,7 @@ class ReleasePlan:
         """
         if self._errors is None:
             return None
-        fine = _fine(target)
-        found = records_for(self._errors, self.exact_epsilon, fine)
-        # The error of a count or a sum grows with the records, and fewer are no remedy.
-        return found if found is None or found >= self.n or fine(self.expected) else None
+        return records_for(self._errors, self.n, self.exact_epsilon, _fine(target))
 
     def epsilon_needed(self, target: float | None = None) -> float | None:
         """Return about which epsilon a target error needs with these records; None for no number.
@@ -118,7 +115,9 @@ class ReleasePlan:
         target : float, optional
             Largest error, in the caller's units; without it: for the release to be worth it.
         """
-        return None if self._errors is None else epsilon_for(self._errors, self.n, _fine(target))
+        if self._errors is None:
+            return None
+        return epsilon_for(self._errors, self.n, self.exact_epsilon, _fine(target))
 
     def simulate(self, replicates: int = 50, seed: int = 0) -> DryRun:
         """Return errors measured on simulated records of the declared shape; nothing is private.

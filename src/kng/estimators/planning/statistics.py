@@ -11,28 +11,32 @@ import numpy as np
 
 from kng.core.bits import simulator
 from kng.core.bounds import Bounds, bounds_of
-from kng.core.errors import IncompatibleParts
+from kng.core.errors import IncompatibleParts, SpecError
 from kng.core.exact import positive, whole
+from kng.core.naming import argument
 from kng.core.privacy import ReplaceOne
 from kng.estimators.mean import _MEAN, _on_the_sum, mean
 from kng.estimators.planned import planned
 from kng.estimators.planning.declared import Column, columns_of
 from kng.estimators.planning.dry_run import Numbers
-from kng.estimators.planning.expected import Errors, Expected
+from kng.estimators.planning.expected import Errors, Expected, sound
 from kng.estimators.planning.location import mean_errors, quantile_errors
-from kng.estimators.planning.models import unit_of
+from kng.estimators.planning.present import counted_of
 from kng.estimators.planning.report import Choice, ReleasePlan, times_plain
+from kng.estimators.planning.units import unit_of
 from kng.estimators.quantile import _parts, _plans, _taus, quantile
 from kng.estimators.request import Request, request_of, way_of
 from kng.mechanisms import KNorm
 
+# As for linear models.
+_LEAST, _MOST = Fraction(1, 10**12), 10**6
 _NORMS = ("auto", "weighted-sup", "l1", "l2")
 
 
 def asked(epsilon: Any, neighbours: str, records_per_person: int, n: Any) -> Request:
     """Read what every plan is told; a private number of records is bounded by twice the guess."""
     most = None if neighbours == ReplaceOne.name else 2 * whole(n, "n", 1)
-    return request_of(
+    ask = request_of(
         epsilon=epsilon,
         neighbours=neighbours,
         n_max=most,
@@ -40,6 +44,12 @@ def asked(epsilon: Any, neighbours: str, records_per_person: int, n: Any) -> Req
         ledger=None,
         random_state=None,
     )
+    if not _LEAST <= ask.epsilon <= _MOST:
+        raise SpecError(
+            f"{argument('epsilon')} must lie between 1e-12 and 1e6 for a plan; got "
+            f"{float(ask.epsilon):g}."
+        )
+    return ask
 
 
 def _names(bounds: Bounds, statistic: str) -> list[str]:
@@ -70,11 +80,12 @@ def mean_plan(
     norm: Any,
     granularity: Any,
     missing: Any,
+    present: Any,
     neighbours: str,
     records_per_person: int,
 ) -> ReleasePlan:
     """Plan a mean."""
-    number = whole(n, "n", 1)
+    number, counted = whole(n, "n", 1), counted_of(present, missing)
     ask = asked(epsilon, neighbours, records_per_person, n)
     box = bounds_of(bounds)
     loss = _MEAN.over(_MEAN.encode(box, granularity, missing))
@@ -88,12 +99,12 @@ def mean_plan(
             unit = unit_of(replace(ask, epsilon=cost), records, missing)
             problem = _on_the_sum(way, granularity, loss, unit, None)
             plan = planned(KNorm(), problem, cost, "auto")
-            found = mean_errors(plan, columns, names, records)
+            found = mean_errors(plan, columns, names, counted.of(records))
             if found is None:
                 raise IncompatibleParts("This norm does not know how large its noise is.")
             return found
 
-        return errors
+        return sound(errors)
 
     errors = errors_in(norm)
     choices: tuple[Choice, ...] = ()
@@ -104,17 +115,20 @@ def mean_plan(
     def trial(seed: int) -> tuple[Numbers, Numbers, Numbers]:
         rng = simulator(seed)
         data = np.column_stack([column.draw(rng, number) for column in columns])
+        gone = counted.absent(rng, number)
+        data[gone] = np.nan
         release = mean(
             data, bounds=Bounds(box.low, box.high), epsilon=ask.epsilon, norm=norm,
             granularity=granularity, missing=missing, neighbours=neighbours,
             n_max=ask.n_max, records_per_person=records_per_person, random_state=seed,
         )  # fmt: skip
-        return np.atleast_1d(release.value), data.mean(axis=0), [c.mean for c in columns]
+        plain = data[~gone].mean(axis=0)
+        return np.atleast_1d(release.value), plain, [c.mean for c in columns]
 
     return ReleasePlan(
         "mean", number, ask.epsilon, tuple(errors(number, ask.epsilon)),
-        said(box, columns, spread is not None), choices, read_target(target), "formula",
-        errors, trial,
+        counted.said(said(box, columns, spread is not None)), choices, read_target(target),
+        "formula", errors, trial,
     )  # fmt: skip
 
 
@@ -130,11 +144,12 @@ def quantile_plan(
     target: Any,
     granularity: Any,
     missing: Any,
+    present: Any,
     neighbours: str,
     records_per_person: int,
 ) -> ReleasePlan:
     """Plan one or several quantiles."""
-    number = whole(n, "n", 1)
+    number, counted = whole(n, "n", 1), counted_of(present, missing)
     ask = asked(epsilon, neighbours, records_per_person, n)
     parts = _parts(bounds, granularity, missing, ("auto", None, "auto", None))
     box, taus = parts.records.bounds, _taus(q)
@@ -143,23 +158,29 @@ def quantile_plan(
     def errors(records: int, cost: Fraction) -> list[Expected]:
         unit = unit_of(replace(ask, epsilon=cost), records, missing)
         plans = _plans(parts, tuple(taus), unit, cost)
-        found = quantile_errors(plans, column, taus, records)
+        found = quantile_errors(plans, column, taus, counted.of(records))
         return [replace(found[0], name=statistic)] if len(found) == 1 else found
 
+    known = sound(errors)
+
     def trial(seed: int) -> tuple[Numbers, Numbers, Numbers]:
-        data = column.draw(simulator(seed), number)
+        rng = simulator(seed)
+        data = column.draw(rng, number)
+        gone = counted.absent(rng, number)
+        data[gone] = np.nan
         release = quantile(
             data, list(taus), bounds=bounds, epsilon=ask.epsilon, granularity=granularity,
             missing=missing, neighbours=neighbours, n_max=ask.n_max,
             records_per_person=records_per_person, random_state=seed,
         )  # fmt: skip
         shares = [float(tau) for tau in taus]
-        plain = np.quantile(data, shares, method="inverted_cdf")
+        plain = np.quantile(data[~gone], shares, method="inverted_cdf")
         return np.atleast_1d(release.value), plain, [column.quantile(v) for v in shares]
 
     return ReleasePlan(
-        statistic, number, ask.epsilon, tuple(errors(number, ask.epsilon)),
-        said(box, [column], spread is not None), (), read_target(target), "formula", errors, trial,
+        statistic, number, ask.epsilon, tuple(known(number, ask.epsilon)),
+        counted.said(said(box, [column], spread is not None)), (), read_target(target), "formula",
+        known, trial,
     )  # fmt: skip
 
 
