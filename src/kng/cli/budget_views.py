@@ -112,8 +112,15 @@ def verify(file: str, head: str | None, account: str | None) -> None:
 
     ledger = open_ledger(file, account)
     ledger.verify(head)
-    click.echo("The history is whole and adds up.")
+    click.echo(verified(ledger))
     table(ledger)
+
+
+def verified(ledger: Ledger) -> str:
+    """Return what is said of a ledger that `Ledger.verify` found no fault with."""
+    charges = len(ledger.history())
+    count = f"{charges} charge{'s'[: charges != 1]}"
+    return f"Ledger verified: {count}, hash chain intact, total matches."
 
 
 def table(ledger: Ledger, delta: str | None = None) -> None:

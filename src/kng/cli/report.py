@@ -62,6 +62,7 @@ def verify(receipt: str, ledger: str, account: str | None) -> None:
     The whole ledger is checked too: its chain of hashes and its sums. Needs no write access.
     """
     from kng.cli.arguments import open_ledger
+    from kng.cli.budget_views import verified
     from kng.report import read_receipts
 
     found = read_receipts(receipt)
@@ -75,10 +76,7 @@ def verify(receipt: str, ledger: str, account: str | None) -> None:
         click.echo(
             f"Verified: {one.called} is the receipt stored in entry {entry} of {book.called}."
         )
-    charges = len(book.history())
-    click.echo(
-        f"Ledger verified: {charges} charge{'s'[: charges != 1]}, hash chain intact, total matches."
-    )
+    click.echo(verified(book))
 
 
 def _entry(receipt: Receipt, ledger: Ledger) -> int:
@@ -126,11 +124,10 @@ def _history(ledger: Ledger) -> History:
     from dataclasses import replace
     from pathlib import Path
 
-    from kng.cli.budget_views import charges_of, facts_of
+    from kng.cli.budget_views import charges_of, facts_of, verified
     from kng.report import History
 
     ledger.verify()
-    charges = len(ledger.history())
     # A page is forwarded, and the second of the next charge tells how long a draw took.
     minutes = [replace(entry, time=entry.time.replace(second=0)) for entry in ledger.history()]
     head, *rows = charges_of(minutes)
@@ -140,6 +137,5 @@ def _history(ledger: Ledger) -> History:
             for label, text in facts_of(ledger)
         ],
         [head, *([row[0], row[1].removesuffix(":00"), *row[2:]] for row in rows)],
-        f"Ledger verified: {charges} charge{'s'[: charges != 1]}, hash chain intact, total "
-        "matches.",
+        verified(ledger),
     )
