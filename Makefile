@@ -7,7 +7,8 @@ WORKERS ?= 2
 .PHONY: demo test test-services thorough product ledger check bench plans accuracy catalogue freeze surveys compare-opendp clean
 
 demo: $(VENV)/.installed
-	$(BIN)/kng demo
+	@rm -f demo.html
+	$(BIN)/kng demo --out demo.html
 	@echo
 	@echo "kng is installed in this checkout, as $(BIN)/kng. To type just kng:"
 	@echo "  source $(BIN)/activate"
@@ -65,7 +66,7 @@ $(VENV)/.installed-services: pyproject.toml
 	touch $@ $(VENV)/.installed-dev $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist demo.html .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # Seeded draws and receipts that must not change; record them anew only where a commit says why.
 freeze: $(VENV)/.installed-dev

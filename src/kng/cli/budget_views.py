@@ -86,7 +86,7 @@ def history(file: str, as_json: bool, receipt: str | None, account: str | None) 
 
 def charges_of(entries: Sequence[Entry]) -> list[list[str]]:
     """Return charges as a table for people, its head first."""
-    title = ["number", "time (UTC)", "epsilon", "statistic", "mechanism", "guarantee", "state"]
+    title = ["entry", "time (UTC)", "epsilon", "statistic", "mechanism", "guarantee", "state"]
     # Shown only where there is something to show.
     further: dict[str, Callable[[Entry], str]] = {
         "counts": lambda entry: f"{entry.steps} times" if entry.steps > 1 else "",
@@ -239,10 +239,16 @@ def _statistic(parameters: str) -> str:
     """Say what a charge paid for; programs may book other texts than our own JSON."""
     try:
         facts = json.loads(parameters)
-        columns = ", ".join(facts.get("columns") or [])
-        return f"{facts['statistic']} of {columns}" if columns else str(facts["statistic"])
+        columns = list(facts.get("columns") or [])
+        about = f" of {', '.join(columns)}" if columns else ""
+        if len(columns) > 1 and columns[-1] not in facts.get("coefficients", columns):
+            about = f" of {columns[-1]} on {', '.join(columns[:-1])}"  # the response stands last
+        name = facts["statistic"]
+        if name == "quantile":
+            name = "quantiles" if "quantiles" in facts else f"{facts['quantile']} quantile"
     except (ValueError, KeyError, TypeError, AttributeError):
         return "-"
+    return f"{name}{about}"
 
 
 def _print_receipt(ledger: Ledger, number: str) -> None:

@@ -41,7 +41,7 @@ def report(
     if account is not None and ledger is None:
         raise SpecError("--account is about a ledger; name it by --ledger.")
     found = [receipt for path in receipts for receipt in read_receipts(path)]
-    history = None if ledger is None else _history(open_ledger(ledger, account))
+    history = None if ledger is None else history_of(open_ledger(ledger, account))
     made = page(found, history)
     target = str(Path(receipts[0]).with_suffix(".html")) if out is None else out
     with ReceiptFile(target) as file:
@@ -119,7 +119,7 @@ def _differing(stored: dict[str, Any], given: dict[str, Any]) -> str:
     return ", ".join(names)
 
 
-def _history(ledger: Ledger) -> History:
+def history_of(ledger: Ledger) -> History:
     """Return what a page shows of an account; it is verified first."""
     from dataclasses import replace
     from pathlib import Path

@@ -345,7 +345,7 @@ class HuberRegressor(PrivateRegressor):
         return design_of(records, bool(self.fit_intercept))
 
     def _middle(self) -> Fraction:
-        """Return the point that predictions are shrunk towards; without an intercept they pass 0."""
+        """Return what predictions are shrunk towards; without an intercept they pass 0."""
         if self.bounds_y is None or not self.fit_intercept:
             return Fraction(0)
         low, high = response_bounds(self.bounds_y)

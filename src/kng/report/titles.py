@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from kng.core.release import Release
 
-# Their bounds are those of what is counted, not of a column.
-_COUNTS = ("count", "proportion", "histogram")
+# They are about records, and not about a column.
+_COUNTS = ("count", "proportion")
 
 
 def title_of(release: Release) -> str:
     """Return the statistic, its columns, groups and condition."""
     statistic = release.statistic[:1].upper() + release.statistic[1:]
+    if release.statistic == "quantile":
+        one = release.details.get("quantile")
+        statistic = "Quantiles" if one is None else f"{one} quantile"
     groups = "" if release.groups is None else f" by {', '.join(release.groups.columns)}"
     where = release.details.get("where")
     which = ""

@@ -6,7 +6,7 @@ those with the smallest envelope are taken.
 
     whole space  `envelopes.projective`  noise where records determine theta, else the base measure
                  `envelopes.long_theta`         where the data say that theta is long
-    ball         `envelopes.sup_inside`      noise where records determine theta, any point elsewhere
+    ball         `envelopes.sup_inside`      noise where records determine theta, else any point
                  `envelopes.sup_at_edge`      from a corner, if the ball's edge cuts the density
 
 Measured figures, slow cases included: docs/sampling-regression.md.
