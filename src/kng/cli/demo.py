@@ -251,7 +251,10 @@ def _forward(answers: list[Release], ledger: Ledger, page: ReceiptFile | None) -
         "how to verify, and the history of the budget. It loads nothing from the network. As a "
         "command:"
     )
-    _show("kng report median.json visits.json mean.json --ledger visits.ledger --out page.html")
+    _show(
+        "kng report median.json visits.json mean.json \\",
+        "    --ledger visits.ledger --out page.html",
+    )
     if page is None:
         _say("To see the page of the three answers above, run:  kng demo --out demo.html")
         return
