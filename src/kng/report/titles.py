@@ -28,6 +28,9 @@ def _about(release: Release) -> str:
         return ""
     if "coefficients" not in release.details:
         return f" of {', '.join(columns)}"
+    labels = release.details.get("labels")
+    if isinstance(labels, str):
+        return f" of {labels.removeprefix('column ')} on {', '.join(columns)}"
     *covariates, last = columns
     named = " ".join(release.names or ())
     if last in named and last != "response":
