@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kng.cli.help import command
+
 if TYPE_CHECKING:
     from fractions import Fraction
 
@@ -23,13 +25,13 @@ _DELTA = click.option(
 )
 
 
-@click.command()
+@command(epilog="\b\nkng budget show survey.ledger")
 @LEDGER
 @_JSON
 @_DELTA
 @ACCOUNT
 def show(file: str, as_json: bool, delta: str | None, account: str | None) -> None:
-    """Show what the budget in FILE holds, what is spent, and what it promises."""
+    """Show what a budget allows, what is spent, and what it promises."""
     from kng.cli.arguments import open_ledger
 
     ledger = open_ledger(file, account)
@@ -60,13 +62,13 @@ def show(file: str, as_json: bool, delta: str | None, account: str | None) -> No
     click.echo(json.dumps(facts, indent=2))
 
 
-@click.command()
+@command(epilog="\b\nkng budget history survey.ledger")
 @LEDGER
 @_JSON
 @click.option("--receipt", metavar="NUMBER", help="Print the stored receipt of one charge instead.")
 @ACCOUNT
 def history(file: str, as_json: bool, receipt: str | None, account: str | None) -> None:
-    """List the charges in FILE, oldest first."""
+    """List the charges of a budget, oldest first."""
     from kng.cli.arguments import open_ledger
 
     ledger = open_ledger(file, account)
@@ -98,12 +100,12 @@ def charges_of(entries: Sequence[Entry]) -> list[list[str]]:
     return rows + [[*_row(entry), *(tell(entry) for tell in kept.values())] for entry in entries]
 
 
-@click.command()
+@command(epilog="\b\nkng budget verify survey.ledger")
 @LEDGER
 @click.option("--head", metavar="HASH", help="A head that you wrote down earlier.")
 @ACCOUNT
 def verify(file: str, head: str | None, account: str | None) -> None:
-    """Check the whole history of FILE: its chain of hashes and its sums.
+    """Check the hash chain and the sums of a ledger.
 
     Write the head down somewhere else now and then. Given back with --head, it proves that
     nothing was taken away since.

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kng.cli.help import command
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -50,10 +52,10 @@ _LINES = {
 }
 
 
-@click.command(epilog="\b\nkng demo --out demo.html")
+@command(epilog="\b\nkng demo --out demo.html")
 @click.option("--out", metavar="FILE", help="Write the page of the answers to a new HTML file.")
 def demo(out: str | None) -> None:
-    """Show how private answers are planned, paid for, made and explained.
+    """Show how private answers are planned, made and explained.
 
     Uses data that ship with kng, and takes a few seconds.
     """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kng.cli.help import command
 from kng.cli.options import NEIGHBOURS, RECORDS_PER_PERSON, option, with_options
 from kng.cli.verbosity import VERBOSITY
 
@@ -44,7 +45,7 @@ _GUESSES = ("spread", "centre", "coef", "shares")
 _FLAGS = {"q": "--quantile"}
 
 
-@click.command(
+@command(
     epilog="\b\nkng plan median --n 3000 --epsilon 0.1 --bounds 0:120 --spread 20 --target 0.5\n"
     "kng plan linear --n 3000 --epsilon 1 --response income --bounds age=0:120 \\\n"
     "    --bounds income=0:200000 --svg plan.svg"
@@ -109,7 +110,7 @@ _FLAGS = {"q": "--quantile"}
     VERBOSITY,
 )
 def plan(statistic: str, **options: Any) -> None:
-    """Say what a release would be worth, before anything is spent.
+    """Predict the error of a release before anything is spent.
 
     STATISTIC is mean, quantile, median, count, proportion, histogram, sum, variance, linear, huber,
     quantreg or logistic. The plan is made from public facts and your guesses alone: no record is
@@ -217,8 +218,8 @@ def _model(statistic: str, options: Mapping[str, Any]) -> ReleasePlan:
 
 def _at_the_shell(text: str) -> str:
     """Return a plan with options where the library has arguments, and commands for estimators."""
-    for command, estimator in _MODELS.items():
-        text = re.sub(rf"\b{estimator}\b", command, text)
+    for name, estimator in _MODELS.items():
+        text = re.sub(rf"\b{estimator}\b", name, text)
     return re.sub(r"\bgive (\w+)=(?= )", r"give --\1", text)
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kng.cli.help import command
+
 if TYPE_CHECKING:
     from kng.ledger import Ledger
     from kng.report import History, Receipt
@@ -14,7 +16,7 @@ _LEDGER = "The ledger that paid: a file, or the postgresql:// address of a datab
 _ACCOUNT = click.option("--account", metavar="NAME", help="With --ledger: one of several accounts.")
 
 
-@click.command(epilog="\b\nkng report median.json mean.json --ledger visits.ledger --out page.html")
+@command(epilog="\b\nkng report median.json mean.json --ledger visits.ledger --out page.html")
 @click.argument("receipts", metavar="RECEIPT...", nargs=-1, required=True)
 @click.option(
     "--out",
@@ -26,7 +28,7 @@ _ACCOUNT = click.option("--account", metavar="NAME", help="With --ledger: one of
 def report(
     receipts: tuple[str, ...], out: str | None, ledger: str | None, account: str | None
 ) -> None:
-    """Make one HTML page of one or several receipts, to read, print or forward.
+    """Make an HTML page of receipts, to read, print or forward.
 
     RECEIPT is a file that --out has written: JSON or a page. The page loads nothing from the
     network. It reads no data and costs no epsilon.
@@ -52,14 +54,15 @@ def report(
     click.echo(f"Wrote {target}")
 
 
-@click.command(epilog="\b\nkng verify median.json --ledger visits.ledger")
+@command(epilog="\b\nkng verify median.json --ledger visits.ledger")
 @click.argument("receipt")
 @click.option("--ledger", metavar="FILE|ADDRESS", required=True, help=_LEDGER)
 @_ACCOUNT
 def verify(receipt: str, ledger: str, account: str | None) -> None:
-    """Check that RECEIPT is the one that a ledger has stored, word for word.
+    """Check a receipt against the ledger that paid for it.
 
-    The whole ledger is checked too: its chain of hashes and its sums. Needs no write access.
+    RECEIPT must be the one that the ledger has stored, word for word. The whole ledger is checked
+    too: its hash chain and its sums. Needs no write access.
     """
     from kng.cli.arguments import open_ledger
     from kng.cli.budget_views import verified
