@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-services thorough product ledger check bench plans accuracy catalogue freeze surveys compare-opendp clean
+.PHONY: demo test test-services thorough product ledger wheel check bench plans accuracy catalogue freeze surveys compare-opendp clean
 
 demo: $(VENV)/.installed
 	@rm -f demo.html
@@ -36,6 +36,16 @@ ledger: $(VENV)/.installed-services
 	tests/services/install.sh
 	$(BIN)/python -m pytest tests/ledger/test_processes.py tests/services/test_postgres_ledger.py \
 	  --services --thorough -k "eight or kill" --durations=0
+
+# A wheel in dist/, installed into an empty environment, where it runs the demo.
+wheel:
+	rm -rf dist $(VENV)-wheel
+	$(PYTHON) -m venv $(VENV)-wheel
+	$(VENV)-wheel/bin/pip wheel --quiet --no-deps --wheel-dir dist .
+	$(VENV)-wheel/bin/pip install --quiet dist/kng-*.whl
+	cd dist && ../$(VENV)-wheel/bin/kng demo
+	rm -rf $(VENV)-wheel
+	@ls dist/kng-*.whl
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
