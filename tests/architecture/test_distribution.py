@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -30,6 +31,21 @@ def test_the_wheel_is_the_package_and_nothing_else(tmp_path):
     for name in ("py.typed", "core/receipt.schema.json", "report/page.css"):
         assert f"src/kng/{name}" in held
     assert {"src/kng/cli/doctor_visits.csv", "src/kng/cli/doctor_visits.md"} < held
+
+
+def test_the_image_copies_all_that_the_wheel_is_built_from(tmp_path):
+    from hatchling.builders.wheel import WheelBuilder
+
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    copied = [line.split()[1:-1] for line in lines if line.startswith("COPY ") and "--" not in line]
+    for name in (name for names in copied for name in names):
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, tmp_path / name)
+        else:
+            shutil.copy(ROOT / name, tmp_path / name)
+    [built] = WheelBuilder(str(tmp_path)).build(directory=str(tmp_path), versions=["standard"])
+    with zipfile.ZipFile(built) as wheel:
+        assert "kng/report/page.css" in wheel.namelist()
 
 
 def test_the_sdist_builds_the_wheel_and_can_be_tested(tmp_path):
