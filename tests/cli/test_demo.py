@@ -97,6 +97,7 @@ def test_the_page_has_the_three_answers_and_the_history(story, page):
     text = page.read_text()
     assert "Ledger verified: 3 charges, hash chain intact, total matches." in text
     assert "together they cost 1." in text
+    assert "kng verify demo.html --ledger visits.ledger" in text
 
 
 def test_the_simulation_narrows(story):

@@ -264,7 +264,9 @@ def _forward(answers: list[Release], ledger: Ledger, page: ReceiptFile | None) -
     from kng.report import Receipt
     from kng.report import page as made_of
 
-    page.write(made_of([Receipt.of(answer) for answer in answers], history_of(ledger)))
+    name = page.path.name  # kng verify takes the page in place of a receipt
+    receipts = [Receipt(answer, answer.to_json(indent=2), name) for answer in answers]
+    page.write(made_of(receipts, history_of(ledger)))
     _say("The page of the three answers above is written. Open it in a browser:")
     _show(str(page.path))
 
