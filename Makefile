@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-services thorough product ledger check bench plans accuracy catalogue freeze surveys compare-opendp clean
+.PHONY: demo test test-services thorough product ledger wheel check bench plans accuracy catalogue freeze surveys compare-opendp clean
 
 demo: $(VENV)/.installed
-	$(BIN)/kng demo
+	@rm -f demo.html
+	$(BIN)/kng demo --out demo.html
 	@echo
 	@echo "kng is installed in this checkout, as $(BIN)/kng. To type just kng:"
 	@echo "  source $(BIN)/activate"
@@ -35,6 +36,16 @@ ledger: $(VENV)/.installed-services
 	tests/services/install.sh
 	$(BIN)/python -m pytest tests/ledger/test_processes.py tests/services/test_postgres_ledger.py \
 	  --services --thorough -k "eight or kill" --durations=0
+
+# A wheel in dist/, installed into an empty environment, where it runs the demo.
+wheel:
+	rm -rf dist $(VENV)-wheel
+	$(PYTHON) -m venv $(VENV)-wheel
+	$(VENV)-wheel/bin/pip wheel --quiet --no-deps --wheel-dir dist .
+	$(VENV)-wheel/bin/pip install --quiet dist/kng-*.whl
+	cd dist && ../$(VENV)-wheel/bin/kng demo
+	rm -rf $(VENV)-wheel
+	@ls dist/kng-*.whl
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -65,7 +76,7 @@ $(VENV)/.installed-services: pyproject.toml
 	touch $@ $(VENV)/.installed-dev $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist demo.html .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # Seeded draws and receipts that must not change; record them anew only where a commit says why.
 freeze: $(VENV)/.installed-dev

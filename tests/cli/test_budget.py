@@ -23,12 +23,14 @@ def test_a_life_of_a_budget(shell, ages, tmp_path):
     assert "cap        0.3\nspent      0.3\nremaining  0\n" in shown
     assert "promise    one person with up to 2 records, replace-one\n" in shown
     title, *charges = shell("budget", "history", path).out.splitlines()
-    assert title.split()[0] == "number"
+    assert title.split()[0] == "entry"
     assert [line.split()[3] for line in charges] == ["0.1", "0.2"]
     assert all("median of age" in line and line.endswith("released") for line in charges)
     verified = shell("budget", "verify", path, "--head", Ledger(path).head)
     assert verified.code == 0
-    assert verified.out.startswith("The history is whole and adds up.\n")
+    assert verified.out.startswith(
+        "Ledger verified: 2 charges, hash chain intact, total matches.\n"
+    )
 
 
 def test_json(run, ages, ledger):

@@ -144,3 +144,75 @@ def test_the_dockerfile_is_for_an_ordinary_user():
     user = lines.index("USER 10001:10001")
     assert user > lines.index(stages[1])
     assert not any(line.startswith(("RUN", "COPY", "ADD")) for line in lines[user:])
+
+
+# The file system of  docker run --read-only --tmpfs /tmp --network none -v DATA:/data  : everything
+# is read-only but a mount for data and a small one, from which nothing can be executed.
+_BOX = """
+set -e
+mount --make-rprivate /
+for place in $(awk '{print $2}' /proc/mounts | grep -vE '^/(proc|sys|dev)'); do
+  mount -o remount,ro,bind "$place" 2>/dev/null || true
+done
+mount -t tmpfs -o noexec,nosuid,nodev,mode=1777 tmpfs "$2"
+mount --bind "$1" "$1"
+mount -o remount,rw,bind "$1"
+cd "$1"
+shift 2
+exec setpriv --reuid 10001 --regid 10001 --clear-groups --no-new-privs \\
+  --inh-caps=-all,+dac_read_search --ambient-caps=-all,+dac_read_search "$@"
+"""
+
+
+def boxed(data, temporary, package, *words):
+    """Run a command of kng, or of Python, as the image would."""
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": package, "TMPDIR": str(temporary)}
+    for name, value in docker_environment().items():
+        environment[name] = value.replace("/tmp/", f"{temporary}/")
+    command = ["sh", "-c", _BOX, "box", str(data), str(temporary), sys.executable, *words]
+    return subprocess.run(
+        ["unshare", "--mount", "--net", *command],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def docker_environment():
+    """Return what the Dockerfile sets, without the path."""
+    text = (Path(__file__).parents[2] / "Dockerfile").read_text().replace("\\\n", " ")
+    line = next(line for line in text.splitlines() if line.startswith("ENV "))
+    pairs = dict(word.split("=", 1) for word in line.split()[1:])
+    assert pairs.pop("PATH").startswith("/opt/kng/bin:")
+    assert pairs["NUMBA_CACHE_DIR"].startswith("/tmp/")
+    return pairs
+
+
+def test_the_image_s_conditions_on_a_read_only_root(package):
+    with tempfile.TemporaryDirectory() as data, tempfile.TemporaryDirectory() as temporary:
+        Path(data, "t.csv").write_text("a,b\n" + "0.5,0.25\n-0.5,-0.25\n" * 200)
+        for path in (data, *Path(data).iterdir()):
+            os.chown(path, 10001, 10001)
+        for path in (data, temporary):
+            Path(path).chmod(0o755)
+        probe = "import os; assert os.getuid() == 10001; open('w', 'w'); os.unlink('w')"
+        can = boxed(data, temporary, package, "-c", probe)
+        if can.returncode:
+            pytest.skip(f"no mounts of one's own here: {can.stderr[-80:]}")
+        # /tmp is anybody's, and yet read-only here.
+        outside = boxed(data, temporary, package, "-c", "open('/tmp/kng-probe', 'w')")
+        assert "Read-only file system" in outside.stderr
+        kng_words = ("-m", "kng.cli.main")
+        charged = ("--epsilon", "1", "--ledger", "b.ledger")
+        for words in (
+            ("budget", "create", "b.ledger", "--epsilon", "2"),
+            ("median", "t.csv", "--bounds", "a=-1:1", *charged, "--out", "median.html"),
+            ("demo", "--out", "demo.html"),
+        ):
+            done = boxed(data, temporary, package, *kng_words, *words)
+            assert done.returncode == 0, done.stderr
+            assert "Set NUMBA_CACHE_DIR" not in done.stderr  # compiled code is kept in the tmpfs
+        assert kng.Ledger(f"{data}/b.ledger").spent == 1
+        assert {"median.html", "demo.html"} < set(os.listdir(data))
+        assert os.listdir(temporary) == []

@@ -16,12 +16,18 @@ import kng
 from kng.cli import demo
 from kng.core import receipt_words
 from kng.core.privacy import Assumption
+from kng.report import read_receipts
 
 
 @pytest.fixture(scope="module")
-def story(shell):
+def page(tmp_path_factory):
+    return tmp_path_factory.mktemp("demo") / "demo.html"
+
+
+@pytest.fixture(scope="module")
+def story(shell, page):
     start = time.monotonic()
-    done = shell("demo")
+    done = shell("demo", "--out", page.name, cwd=page.parent)
     assert time.monotonic() - start < 45
     assert (done.code, done.err) == (0, "")
     return done.out
@@ -35,7 +41,7 @@ def records():
 
 def test_it_has_every_chapter(story):
     chapters = re.findall(r"^(\d)\. ", story, flags=re.MULTILINE)
-    assert chapters == list("12345678")
+    assert chapters == list("123456789")
 
 
 def test_it_fits_a_terminal(story):
@@ -82,6 +88,16 @@ def test_the_ledger_refuses_and_then_grants(story):
     assert "Error: This release asks for epsilon 0.75" in told
     assert "has 0.5 left of its cap of 1. Nothing was charged and no answer was drawn." in told
     assert re.search(r"At epsilon 0\.25 it fits: \d+ visits\. A third question takes", told)
+
+
+def test_the_page_has_the_three_answers_and_the_history(story, page):
+    assert "Open it in a browser: demo.html" in " ".join(story.split())
+    names = [receipt.release.statistic for receipt in read_receipts(str(page))]
+    assert names == ["median", "quantile", "mean"]
+    text = page.read_text()
+    assert "Ledger verified: 3 charges, hash chain intact, total matches." in text
+    assert "together they cost 1." in text
+    assert "kng verify demo.html --ledger visits.ledger" in text
 
 
 def test_the_simulation_narrows(story):

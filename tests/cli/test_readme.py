@@ -23,19 +23,36 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, shell):
-    """A directory in which the commands have run."""
+    """A directory in which the commands have run, and shown what is printed below them."""
     place = tmp_path_factory.mktemp("readme")
-    demo, commands = blocks("console")
-    assert demo.startswith("$ make demo\n")
-    lines = commands.replace("\\\n", "").splitlines()
-    assert lines.pop(0) == "$ source .venv/bin/activate"  # tests run in it
-    assert [line.split()[2] for line in lines] == ["sample", "budget", "median", "huber"]
-    for line in lines:
-        words = shlex.split(line)
-        assert words[:2] == ["$", "kng"]
-        done = shell(*words[2:], cwd=place)
-        assert done.code == 0, (line, done.err)
+    run = []
+    for block in blocks("console"):
+        _, *parts = block.replace("\\\n", "").split("$ ")
+        for part in parts:
+            line, *printed = part.rstrip().splitlines()
+            words = shlex.split(line)
+            assert words[0] == "kng"
+            done = shell(*words[1:], cwd=place)
+            assert done.code == 0, (line, done.err)
+            shown = [_masked(text) for text in done.out.splitlines()]
+            missing = [text for text in printed if text != "..." and _masked(text) not in shown]
+            assert not missing
+            run.append(words[1])
+    assert run == ["sample", "budget", "mean", "plan", "median", "huber", "budget"]
     return place
+
+
+def _masked(line: str) -> str:
+    """Return a line without the noise of its numbers."""
+    return re.sub(r"[\d.]+ ± [\d.]+", "±", line).replace(" ", "")
+
+
+def test_the_page_and_its_picture_are_there(folder):
+    assert "Mean of visits by coinsurance" in (folder / "answer.html").read_text()
+    picture = (ROOT / "docs" / "page.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) < 200_000
+    assert "](docs/page.png)" in README
 
 
 def test_the_commands_spend_the_budget_they_create(folder, shell):

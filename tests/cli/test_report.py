@@ -119,7 +119,7 @@ def test_a_report_of_several_receipts_with_the_history(run, ages, receipt, ledge
     assert "2 private answers" in text
     assert "Ledger verified: 2 charges" in text
     assert "median of age" in text
-    assert re.search(r"<td>\d{4}-\d\d-\d\d \d\d:\d\d</td>", text)
+    assert re.search(r"<td class='time'>\d{4}-\d\d-\d\d \d\d:\d\d</td>", text)
     assert not re.search(r"\d\d:\d\d:\d\d", text)  # seconds would tell how long a draw took
     assert str(tmp_path) not in text.replace(str(ages), "")  # directories stay at home
     assert run("verify", page, "--ledger", ledger.path).out.count("Verified") == 2

@@ -13,10 +13,10 @@ import json
 import logging
 import math
 import random
+import re
 import sys
 import warnings
 from collections.abc import Callable
-from html import escape
 from typing import Any
 
 import flint
@@ -25,7 +25,7 @@ import pandas as pd
 import pytest
 
 import kng
-from kng.core import receipt_groups
+from kng.core import receipt_text
 from kng.core.bits import SeededBits, SystemBits
 
 RECORDS = [1.0, 2.0, 3.0, 4.0, 4.0, 6.0, 8.0, 9.0]
@@ -105,21 +105,20 @@ def receipt(release: kng.Release) -> dict[str, Any]:
     facts["provenance"] = unsealed(facts["provenance"] and facts["provenance"].to_mapping())
     size = np.shape(written.pop("value")), len(written.pop("integers"))
     size = *size, list(written.pop("also", {}))
-    shown = release.rows()[0][1]
     drawn = dict(release.rows()).get("also released", "\0")
-    # Groups stand in a table of their own, which is the value.
-    lines, table = repr(release).splitlines(), "\0"
-    if release.groups is not None:
-        lines, table = lines[lines.index("") + 1 :], receipt_groups.html(release)
-    page = release._repr_html_().replace(f"<b>{escape(shown)}</b>", "<b></b>")
+    # Many numbers stand in a table of their own, which is the value.
+    lines, cells = repr(release).splitlines(), "\0"
+    if (table := receipt_text.table_of(release)) is not None:
+        lines, cells = lines[lines.index("") + 1 :], table.html()
+    page = re.sub("<b>.*?</b>", "", release._repr_html_())
     return {
         "facts": facts,
         "json": written,
         "json keys in order": list(json.loads(release.to_json())),
         "size": size,
         "text": [line.replace(drawn, "") for line in lines[1:]],
-        "first label": lines[0].removesuffix(shown),
-        "html": page.replace(drawn, "").replace(table, ""),
+        "first label": lines[0].split("  ")[0],
+        "html": page.replace(drawn, "").replace(cells, ""),
         "attributes": sorted(name for name in dir(release) if not name.startswith("__")),
         "epsilon": release.epsilon,
         "guarantee": release.guarantee,

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import json
 import pickle
+import re
 from fractions import Fraction as F
 from html.parser import HTMLParser
 from typing import Any
@@ -20,6 +21,7 @@ import kng
 from kng.core.bounds import Bounds
 from kng.core.errors import SpecError
 from kng.core.lattice import Lattice
+from kng.core.noise.shown import brief
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 from kng.core.release import Release
 
@@ -223,8 +225,37 @@ def test_names_of_coefficients_are_a_list_and_shown_apart():
     (_, value), *rest = FITTED.rows()
     assert value.startswith("intercept: ")
     assert ", 'a, b': " in value
-    assert dict(rest)["coefficients"] == "intercept, 'a, b', c"
-    assert dict(rest)["bounds"] == "[0, 4] (3 times)"
+    assert "coefficients" not in dict(rest)  # names stand beside their numbers
+    assert dict(rest)["bounds"] == "[0, 4] each"
+
+
+def test_many_numbers_are_a_table():
+    head, *rows, empty, summary = repr(FITTED).split("\n")[:6]
+    assert head.split() == ["coefficient", "estimate"]
+    assert [row.partition("  ")[0] for row in rows] == ["intercept", "a, b", "c"]
+    assert empty == ""
+    assert re.fullmatch(r"linear regression +3 coefficients( \(predicted .*\))?", summary)
+    page = FITTED._repr_html_()
+    assert page.count("<tr>") == 4 + len(FITTED.rows()) - 1
+    assert "<b>3 coefficients" in page
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (35.38, "35.38"),
+        (0.0, "0"),
+        (-2.5, "-2.5"),
+        (340.6914062, "340.691"),
+        (280.2500291, "280.25"),
+        (1234567.875, "1234567.875"),
+        (1234567.12345678, "1234567"),
+        (0.00123456789, "0.00123457"),
+        (1e-7, "1e-07"),
+    ],
+)
+def test_a_number_of_unknown_noise_has_the_digits_that_tell(value, shown):
+    assert brief(value) == shown
 
 
 def test_names_in_a_receipt_of_the_first_versions_are_still_shown():
@@ -337,7 +368,6 @@ def test_every_public_fact_is_shown():
         "epsilon per quantile  0.15\n",
         "4 (public)",
         "assumption            nobody who can guess the seed of the random bits sees the answer",
-        "(seeded)",
         f"kng {kng.__version__}",
     ):
         assert fact in text
@@ -360,7 +390,7 @@ def test_every_public_fact_is_shown():
         ("1/3", "0.333"),
         ("1.9073486328125e-06", "0.00000191"),
         ("1/2147483648 (2 times), 0.5", "0.000000000466 (2 times), 0.5"),
-        ("3.0517578125e-05 (1234567 times)", "0.0000305 (1234567 times)"),
+        ("3.0517578125e-05 (1234567 times)", "0.0000305 each"),
         ("1/0", "1/0"),
         ("1.2.3", "1.2.3"),
         ("1e999", "1e999"),

@@ -6,19 +6,24 @@ import dataclasses
 import json
 import logging
 import random
+import re
 import warnings
 from typing import Any
 
 import numpy as np
 
 import kng
+from kng.core import receipt_text
 
 
 def receipt(release: kng.Release) -> dict[str, Any]:
     """Return what a release shows, without its value and what is predicted from it."""
     written = json.loads(release.to_json())
     written.pop("noise", None)
-    shown = release.rows()[0][1]
+    lines, cells = repr(release).splitlines(), "\0"
+    if (table := receipt_text.table_of(release)) is not None:
+        lines, cells = lines[lines.index("") + 1 :], table.html()
+    page = re.sub("<b>.*?</b>", "", release._repr_html_())
     drawn = dict(release.rows()).get("also released", "\0")
     return {
         "facts": {
@@ -29,8 +34,8 @@ def receipt(release: kng.Release) -> dict[str, Any]:
         "size": (len(written.pop("value")), len(written.pop("integers"))),
         "also": list(written.pop("also", {})),
         "json": written,
-        "text": repr(release).replace(shown, "", 1).replace(drawn, ""),
-        "html": release._repr_html_().replace(f"<b>{shown}</b>", "<b></b>").replace(drawn, ""),
+        "text": [lines[0].split("  ")[0], *(line.replace(drawn, "") for line in lines[1:])],
+        "html": page.replace(drawn, "").replace(cells, ""),
     }
 
 

@@ -109,6 +109,26 @@ def test_bars_are_as_long_as_their_numbers(name):
     assert [w / widths[0] for w in widths] == pytest.approx([v / values[0] for v in values], 0.02)
 
 
+def test_an_answer_that_is_mostly_noise_says_so():
+    values = [1.0, 2.0, 3.0] * 10
+    drowned = [
+        kng.mean(values, bounds=(0, 10), epsilon="0.01", random_state=1),
+        kng.median(values, bounds=(0, 10), epsilon="0.01", random_state=1),
+        kng.quantile(values, [0.2, 0.8], bounds=(0, 10), epsilon="0.01", random_state=1),
+    ]
+    for release in drowned:
+        assert "next to nothing about the records" in page([Receipt.of(release)])
+    for release in kinds().values():
+        assert "next to nothing about the records" not in page([Receipt.of(release)])
+
+
+def test_quantiles_stand_on_one_scale_in_their_order():
+    text = page([Receipt.of(kinds()["quantiles"])])
+    low, high = map(float, re.findall(r"<circle cx='([\d.]+)'", text))
+    assert low < high
+    assert "Quantiles of cost" in text
+
+
 HOSTILE = "</pre><script>alert(1)</script>'\"&<img src=x onerror=alert(2)>"
 
 
@@ -145,7 +165,9 @@ def test_several_receipts_make_one_page(tmp_path):
     mean, median = (kinds()[name] for name in ("mean", "median"))
     text = page([Receipt.of(mean), Receipt.of(median)])
     found = read(text)
-    assert found.tags.count("article") == 2
+    assert found.tags.count("article") == 3  # what both assume is said once, after them
+    assert found.text.count("What is assumed") == 1
+    assert page([Receipt.of(mean), Receipt.of(kinds()["unseeded"])]).count("What is assumed") == 2
     assert "2 private answers" in found.text
     assert "together they cost 2." in found.text
     path = tmp_path / "both.html"

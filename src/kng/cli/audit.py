@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kng.cli.help import command
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,11 +21,11 @@ WRONG = 7
 _WIDE = 46  # of a pair in the table; --json has all of it
 
 
-@click.command(epilog="\b\nkng audit --quick\nkng audit --json > audit.json")
+@command(epilog="\b\nkng audit --quick\nkng audit --json > audit.json")
 @click.option("--quick", is_flag=True, help="Fewer records and one epsilon: some seconds.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: a list of rows.")
 def audit(quick: bool, as_json: bool) -> int:
-    """Compute the largest privacy loss of each mechanism, over all pairs of tiny datasets.
+    """Check the privacy of every mechanism on tiny datasets.
 
     Each row enumerates every dataset of a few record values and every pair of neighbours, asks
     kng's own parts for the law of the answer, and divides: loss / epsilon is the largest log ratio

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from kng.cli.budget_views import ACCOUNT, LEDGER, history, show, table, verify
+from kng.cli.help import Commands
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
 
-@click.group()
+@click.group(cls=Commands, epilog="\b\nkng budget create survey.ledger --epsilon 2")
 def budget() -> None:
-    """Create a budget for one dataset, and look at it."""
+    """Create a budget for one dataset, share it, and look at it."""
 
 
 for _view in (show, history, verify):
@@ -56,9 +57,10 @@ def create(  # noqa: PLR0917 - one for each option
     records_per_person: str | None,
     account: str | None,
 ) -> None:
-    """Create a budget in a new FILE on a local disk, or in a PostgreSQL database.
+    """Create a budget in a new file or a database.
 
-    Keep FILE.head beside it: together they show if an older copy is put back.
+    FILE is on a local disk, or the postgresql:// address of a database. Keep FILE.head beside
+    it: together they show if an older copy is put back.
     """
     from kng.core.privacy import read_records
     from kng.ledger import Ledger
@@ -82,7 +84,7 @@ def create(  # noqa: PLR0917 - one for each option
 @click.option("--cap", metavar="CAP", required=True, help="The largest total. It never changes.")
 @ACCOUNT
 def share(file: str, analyst: str, cap: str, account: str | None) -> None:
-    """Let an analyst spend a part of the budget in FILE, and no more.
+    """Let an analyst spend a part of a budget, and no more.
 
     Shares may add up to more than the budget: it is never overspent. Releases are charged to a
     share by --analyst.
@@ -95,11 +97,14 @@ def share(file: str, analyst: str, cap: str, account: str | None) -> None:
     table(open_ledger(file, account))
 
 
-@budget.command()
+@budget.command(epilog="\b\nkng budget close survey.ledger")
 @LEDGER
 @ACCOUNT
 def close(file: str, account: str | None) -> None:
-    """Take no more charges, for good. What is left of the budget in FILE is given up."""
+    """Close a budget: it takes no more charges.
+
+    What is left of the budget in FILE is given up. This cannot be undone.
+    """
     from kng.cli.arguments import open_ledger
 
     ledger = open_ledger(file, account)
@@ -107,14 +112,15 @@ def close(file: str, account: str | None) -> None:
     table(ledger)
 
 
-@budget.command()
+@budget.command(epilog="\b\nkng budget adopt survey.ledger")
 @LEDGER
 @ACCOUNT
 def adopt(file: str, account: str | None) -> None:
-    """Accept a ledger that was moved, or has lost its .head file, as the newest copy.
+    """Accept a moved ledger as the newest copy.
 
-    The whole history is verified first. Do this only if nothing was charged since the copy was
-    made, and no other copy or name of it is in use; otherwise see kng budget restore.
+    Also one that has lost its .head file. The whole history is verified first. Do this only if
+    nothing was charged since the copy was made, and no other copy or name of it is in use;
+    otherwise see kng budget restore.
     """
     from kng.ledger import Ledger
 
@@ -131,10 +137,10 @@ def adopt(file: str, account: str | None) -> None:
 )
 @ACCOUNT
 def restore(file: str, spent: tuple[str, ...], account: str | None) -> None:
-    """Go on with an older copy of a ledger, after booking what was charged since.
+    """Continue with an older copy of a ledger.
 
-    What was charged cannot be read from an older copy. State it, from the receipts say; otherwise
-    all that is left counts as spent.
+    What was charged since the copy was made cannot be read from it. State it, from the receipts
+    say; otherwise all that is left counts as spent.
     """
     from kng.cli.arguments import read_setting
     from kng.ledger import Ledger

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kng.cli.help import command
+
 if TYPE_CHECKING:
     from fractions import Fraction
 
@@ -23,13 +25,13 @@ _DELTA = click.option(
 )
 
 
-@click.command()
+@command(epilog="\b\nkng budget show survey.ledger")
 @LEDGER
 @_JSON
 @_DELTA
 @ACCOUNT
 def show(file: str, as_json: bool, delta: str | None, account: str | None) -> None:
-    """Show what the budget in FILE holds, what is spent, and what it promises."""
+    """Show what a budget allows, what is spent, and what it promises."""
     from kng.cli.arguments import open_ledger
 
     ledger = open_ledger(file, account)
@@ -60,13 +62,13 @@ def show(file: str, as_json: bool, delta: str | None, account: str | None) -> No
     click.echo(json.dumps(facts, indent=2))
 
 
-@click.command()
+@command(epilog="\b\nkng budget history survey.ledger")
 @LEDGER
 @_JSON
 @click.option("--receipt", metavar="NUMBER", help="Print the stored receipt of one charge instead.")
 @ACCOUNT
 def history(file: str, as_json: bool, receipt: str | None, account: str | None) -> None:
-    """List the charges in FILE, oldest first."""
+    """List the charges of a budget, oldest first."""
     from kng.cli.arguments import open_ledger
 
     ledger = open_ledger(file, account)
@@ -86,7 +88,7 @@ def history(file: str, as_json: bool, receipt: str | None, account: str | None) 
 
 def charges_of(entries: Sequence[Entry]) -> list[list[str]]:
     """Return charges as a table for people, its head first."""
-    title = ["number", "time (UTC)", "epsilon", "statistic", "mechanism", "guarantee", "state"]
+    title = ["entry", "time (UTC)", "epsilon", "statistic", "mechanism", "guarantee", "state"]
     # Shown only where there is something to show.
     further: dict[str, Callable[[Entry], str]] = {
         "counts": lambda entry: f"{entry.steps} times" if entry.steps > 1 else "",
@@ -98,12 +100,12 @@ def charges_of(entries: Sequence[Entry]) -> list[list[str]]:
     return rows + [[*_row(entry), *(tell(entry) for tell in kept.values())] for entry in entries]
 
 
-@click.command()
+@command(epilog="\b\nkng budget verify survey.ledger")
 @LEDGER
 @click.option("--head", metavar="HASH", help="A head that you wrote down earlier.")
 @ACCOUNT
 def verify(file: str, head: str | None, account: str | None) -> None:
-    """Check the whole history of FILE: its chain of hashes and its sums.
+    """Check the hash chain and the sums of a ledger.
 
     Write the head down somewhere else now and then. Given back with --head, it proves that
     nothing was taken away since.
@@ -112,8 +114,15 @@ def verify(file: str, head: str | None, account: str | None) -> None:
 
     ledger = open_ledger(file, account)
     ledger.verify(head)
-    click.echo("The history is whole and adds up.")
+    click.echo(verified(ledger))
     table(ledger)
+
+
+def verified(ledger: Ledger) -> str:
+    """Return what is said of a ledger that `Ledger.verify` found no fault with."""
+    charges = len(ledger.history())
+    count = f"{charges} charge{'s'[: charges != 1]}"
+    return f"Ledger verified: {count}, hash chain intact, total matches."
 
 
 def table(ledger: Ledger, delta: str | None = None) -> None:
@@ -232,10 +241,16 @@ def _statistic(parameters: str) -> str:
     """Say what a charge paid for; programs may book other texts than our own JSON."""
     try:
         facts = json.loads(parameters)
-        columns = ", ".join(facts.get("columns") or [])
-        return f"{facts['statistic']} of {columns}" if columns else str(facts["statistic"])
+        columns = list(facts.get("columns") or [])
+        about = f" of {', '.join(columns)}" if columns else ""
+        if len(columns) > 1 and columns[-1] not in facts.get("coefficients", columns):
+            about = f" of {columns[-1]} on {', '.join(columns[:-1])}"  # the response stands last
+        name = facts["statistic"]
+        if name == "quantile":
+            name = "quantiles" if "quantiles" in facts else f"{facts['quantile']} quantile"
     except (ValueError, KeyError, TypeError, AttributeError):
         return "-"
+    return f"{name}{about}"
 
 
 def _print_receipt(ledger: Ledger, number: str) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from kng.cli.help import command
 from kng.cli.options import BY, EPSILON, MISSING, PROMISE, WHERE, option, with_options
 from kng.cli.tables import DATA, READING
 from kng.cli.verbosity import VERBOSITY
@@ -46,17 +45,17 @@ _numbers = with_options(
 )
 
 
-@click.command(epilog='\b\nkng count survey.csv --where "age >= 40" --epsilon 0.5')
+@command(epilog='\b\nkng count survey.csv --where "age >= 40" --epsilon 0.5')
 @_shared
 def count(**options: Any) -> None:
-    """Release how many records there are, or for how many a condition holds.
+    """Release how many records there are, or meet a condition.
 
     Under --neighbours replace-one the number of all records is public, so a condition is needed.
     """
     _release("count", options, _records)
 
 
-@click.command(epilog="\b\nkng proportion survey.csv --of \"smoker = 'yes'\" --epsilon 0.5")
+@command(epilog="\b\nkng proportion survey.csv --of \"smoker = 'yes'\" --epsilon 0.5")
 @_shared
 @option(
     "--of",
@@ -65,7 +64,7 @@ def count(**options: Any) -> None:
     "because a cell is empty, are left out. Required.",
 )
 def proportion(**options: Any) -> None:
-    """Release the private share of records for which a condition holds."""
+    """Release a private share of records that meet a condition."""
     from kng.core.errors import SpecError
 
     if options["of"] is None:
@@ -77,7 +76,7 @@ def proportion(**options: Any) -> None:
     _release("proportion", options, read)
 
 
-@click.command(
+@command(
     epilog="\b\nkng histogram survey.csv --levels sex=F,M --epsilon 1\n"
     "kng histogram survey.csv --edges age=0,18,65,120 --epsilon 1"
 )
@@ -102,7 +101,7 @@ def proportion(**options: Any) -> None:
     "a bin.",
 )
 def histogram(**options: Any) -> None:
-    """Release private counts of the records in each of several declared bins.
+    """Release private counts of the records in declared bins.
 
     Bins are public and never learned from the data.
     """
@@ -114,22 +113,22 @@ def histogram(**options: Any) -> None:
     _release("histogram", options, read)
 
 
-@click.command(
+@command(
     name="sum", epilog="\b\nkng sum claims.csv --bounds paid=0:5000 --granularity 0.01 --epsilon 1"
 )
 @_numbers
 def total(**options: Any) -> None:
-    """Release the private sum of a column."""
+    """Release a private sum of a column."""
     from kng.cli.arguments import read_statistic
 
     _release("sum", options, read_statistic)
 
 
-@click.command(epilog="\b\nkng variance survey.csv --bounds age=0:120 --epsilon 1")
+@command(epilog="\b\nkng variance survey.csv --bounds age=0:120 --epsilon 1")
 @_numbers
 @option("--ddof", metavar="COUNT", help="Divide by n minus this (default 1).")
 def variance(**options: Any) -> None:
-    """Release the private variance of a column."""
+    """Release a private variance of a column."""
     from kng.cli.arguments import read_statistic
 
     ddof = {} if options["ddof"] is None else {"ddof": options["ddof"]}

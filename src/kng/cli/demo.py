@@ -1,4 +1,4 @@
-"""``kng demo``: three private answers, from the question to the receipt."""
+"""``kng demo``: three private answers, from the question to a page that can be forwarded."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kng.cli.help import command
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
+    from kng.cli.receipt import ReceiptFile
     from kng.core.release import Release
     from kng.ledger import Ledger
 
@@ -49,32 +52,36 @@ _LINES = {
 }
 
 
-@click.command()
-def demo() -> None:
-    """See private answers planned, paid for, made and explained, step by step.
+@command(epilog="\b\nkng demo --out demo.html")
+@click.option("--out", metavar="FILE", help="Write the page of the answers to a new HTML file.")
+def demo(out: str | None) -> None:
+    """Show how private answers are planned, made and explained.
 
     Uses data that ship with kng, and takes a few seconds.
     """
     import csv
+    from contextlib import nullcontext
     from importlib.resources import as_file, files
     from pathlib import Path
 
     import kng
+    from kng.cli.receipt import ReceiptFile
 
     with (
         as_file(files("kng.cli") / "doctor_visits.csv") as data,
         _temporary_directory() as directory,
+        nullcontext() if out is None else ReceiptFile(out) as page,
     ):
         with data.open(newline="", encoding="utf-8") as file:
             records = list(csv.DictReader(file))
-        _say("Three private answers, from the question to the receipt. It takes some seconds.", 0)
+        _say("Three private answers, from the question to a page. It takes some seconds.", 0)
         _present(records)
         _ask_plainly(records)
         _plan(len(records))
         ledger = kng.Ledger(Path(directory) / "visits.ledger", cap=1)
-        _ask_privately(data, ledger)
-        _overspend(data, ledger)
+        answers = [_ask_privately(data, ledger), *_overspend(data, ledger)]
         _tell_history(ledger)
+        _forward(answers, ledger, page)
         _vary_epsilon(records)
         _go_on()
 
@@ -149,7 +156,7 @@ def _plan(n: int) -> None:
     )
 
 
-def _ask_privately(data: Path, ledger: Ledger) -> None:
+def _ask_privately(data: Path, ledger: Ledger) -> Release:
     """Make one real release, and explain its receipt line by line."""
     import kng
 
@@ -169,7 +176,9 @@ def _ask_privately(data: Path, ledger: Ledger) -> None:
         "ledger in a temporary directory. Here is the receipt, line by line. Only its first line "
         "depends on the records."
     )
-    _explain(kng.median(data, epsilon="0.5", ledger=ledger, **_SPENDING))
+    answer = kng.median(data, epsilon="0.5", ledger=ledger, **_SPENDING)
+    _explain(answer)
+    return answer
 
 
 def _explain(release: Release) -> None:
@@ -177,19 +186,18 @@ def _explain(release: Release) -> None:
     from kng.core.receipt_words import ASSUMED, LINES
 
     rows = release.rows()
-    known = LINES | {assumption.value: text for assumption, text in ASSUMED.items()} | _LINES
+    known = LINES | {assumption.meaning: text for assumption, text in ASSUMED.items()} | _LINES
     width = max(len(label) for label, _ in rows)
     for label, text in rows:
         _print(text, indent=width + 5, first=f"   {label:<{width}}  ", bold=True)
-        # Assumptions have one label, and a name in brackets at the end.
-        named = text.rpartition("(")[2].removesuffix(")") if label == "assumption" else label
+        named = text if label == "assumption" else label
         if named in known:
             _print(known[named], indent=6)
     click.echo()
 
 
-def _overspend(data: Path, ledger: Ledger) -> None:
-    """Let the ledger refuse a question, and then grant it for less."""
+def _overspend(data: Path, ledger: Ledger) -> list[Release]:
+    """Let the ledger refuse a question, and then grant it for less, and one more."""
     import kng
     from kng.core.errors import BudgetError
     from kng.ledger.amounts import tell
@@ -215,25 +223,52 @@ def _overspend(data: Path, ledger: Ledger) -> None:
     for line in str(found).split("\n\n")[0].splitlines():
         click.echo(f"      {line}")
     click.echo()
+    return [answer, found]
 
 
 def _tell_history(ledger: Ledger) -> None:
     """Show what the ledger keeps for an auditor."""
-    from kng.ledger.amounts import tell
+    from kng.cli.budget_views import charges_of, verified
 
     _title("6. What an auditor sees")
     _say(
-        "The ledger has an entry for every charge, written before any record was read, each sealed "
-        "by the hash of all before it:"
+        "Every charge is an entry of the ledger, written before any record was read, and sealed by "
+        "the hash of all entries before it. kng budget history lists them:"
     )
-    for entry in ledger.history():
-        click.echo(f"      {entry.sequence:>3}  epsilon {tell(entry.epsilon):<6}{entry.mechanism}")
+    rows = [[row[2], row[3], row[5], row[6]] for row in charges_of(ledger.history())]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        click.echo(f"      {'  '.join(cells)}".rstrip())
     click.echo()
     ledger.verify()
+    _say(f"{verified(ledger)} The budget is spent: all further questions are refused.")
+
+
+def _forward(answers: list[Release], ledger: Ledger, page: ReceiptFile | None) -> None:
+    """Make the page of the three answers, if a file waits for it."""
+    _title("7. A page to forward")
     _say(
-        f"Verified: spent {tell(ledger.spent)} of {tell(ledger.cap)}. Every further question about "
-        "these data is refused."
+        "Receipts become one page: answers with pictures, the promise in words, what is assumed, "
+        "how to verify, and the history of the budget. It loads nothing from the network. As a "
+        "command:"
     )
+    _show(
+        "kng report median.json visits.json mean.json \\",
+        "    --ledger visits.ledger --out page.html",
+    )
+    if page is None:
+        _say("To see the page of the three answers above, run:  kng demo --out demo.html")
+        return
+    from kng.cli.report import history_of
+    from kng.report import Receipt
+    from kng.report import page as made_of
+
+    name = page.path.name  # kng verify takes the page in place of a receipt
+    receipts = [Receipt(answer, answer.to_json(indent=2), name) for answer in answers]
+    page.write(made_of(receipts, history_of(ledger)))
+    _say("The page of the three answers above is written. Open it in a browser:")
+    _show(str(page.path))
 
 
 def _vary_epsilon(records: Records) -> None:
@@ -244,7 +279,7 @@ def _vary_epsilon(records: Records) -> None:
 
     bills = np.array(_bills(records))
     facts = _SPENDING | {"bounds": (0, 5000)}
-    _title("7. What epsilon does")
+    _title("8. What epsilon does")
     _say(
         f"A small epsilon protects more and blurs more. Below is a simulation: {_DRAWS} seeded "
         "answers to the first question for each epsilon. It is possible because these data are "
@@ -270,16 +305,16 @@ def _vary_epsilon(records: Records) -> None:
 
 def _go_on() -> None:
     """Leave the reader with something to run."""
-    _title("8. Your turn")
+    _title("9. Your turn")
     _say("In the shell, on the same data:")
     _show(
         "kng sample visits.csv",
         "kng mean visits.csv --bounds visits=0:12 --records-per-person 5 --epsilon 1",
         "kng plan median --n 20190 --bounds 0:5000 --epsilon 0.5",
+        "kng --help",
     )
     _say("In Python, on a list, an array, a data frame or the path of a CSV file:")
     _show("import kng", "kng.median(ages, bounds=(0, 120), granularity=1, epsilon=1)")
-    _say("All commands: kng --help")
 
 
 def _bills(records: Iterable[dict[str, str]]) -> list[float]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kng.cli.help import command
 from kng.cli.options import option
 from kng.cli.tables import DATA, READING
 
@@ -21,7 +22,7 @@ _KINDS = ("number", "boolean", "date", "category", "skip")
 _USUAL = {"boolean": "boolean", "date": "date", "text": "category", "other": "skip"}
 
 
-@click.command(epilog="\b\nkng init visits.csv")
+@command(epilog="\b\nkng init visits.csv")
 @DATA
 @option("--out", metavar="FILE", default="kng.toml", help="The file to write (default kng.toml).")
 @option("--name", metavar="NAME", help="What the table is called; the file's name unless given.")

@@ -17,6 +17,7 @@ from kng.cli.budget import budget
 from kng.cli.completion import completion
 from kng.cli.counts import count, histogram, proportion, total, variance
 from kng.cli.demo import demo
+from kng.cli.help import Commands
 from kng.cli.init import init
 from kng.cli.interrupts import ChargeWatch
 from kng.cli.plan import plan
@@ -49,14 +50,27 @@ Exit codes:
   130  interrupted by Ctrl-C; the message says whether a charge had been made
 
 \b
-Start here:
-  kng demo
+Example:
   kng median ages.csv --column age --bounds 0:120 --granularity 1 --epsilon 0.5
 """
 
 
+_GROUPS = {
+    "Start here": ("demo", "sample", "init"),
+    "Statistics": (
+        *("mean", "median", "quantile", "geomedian", "count", "proportion", "histogram"),
+        *("sum", "variance"),
+    ),
+    "Regressions": ("linear", "huber", "quantreg", "expectile", "logistic", "poisson", "predict"),
+    "Plans, budgets and receipts": ("plan", "run", "budget", "report", "verify"),
+    "Checks": ("audit", "reproduce", "completion"),
+}
+
+
 @click.group(
     name="kng",
+    cls=Commands,
+    groups=_GROUPS,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 90},
 )

@@ -40,7 +40,7 @@ CENTRE = option(
     "--center",
     metavar="A,B,C",
     help="A public guess of the intercept, if there is one, and the coefficients. Estimates are "
-    "drawn towards it.",
+    "shrunk towards it.",
 )
 WHERE = option(
     "--where",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kng.cli.help import command
 from kng.cli.models import MODELS
 from kng.cli.options import NEIGHBOURS, RECORDS_PER_PERSON, option, with_options
 from kng.cli.verbosity import VERBOSITY
@@ -41,7 +42,7 @@ _GUESSES = ("spread", "centre", "coef", "shares")
 _FLAGS = {"q": "--quantile"}
 
 
-@click.command(
+@command(
     epilog="\b\nkng plan median --n 3000 --epsilon 0.1 --bounds 0:120 --spread 20 --target 0.5\n"
     "kng plan linear --n 3000 --epsilon 1 --response income --bounds age=0:120 \\\n"
     "    --bounds income=0:200000 --svg plan.svg"
@@ -113,7 +114,7 @@ _FLAGS = {"q": "--quantile"}
     VERBOSITY,
 )
 def plan(statistic: str, **options: Any) -> None:
-    """Say what a release would be worth, before anything is spent.
+    """Predict the error of a release before anything is spent.
 
     STATISTIC is mean, quantile, median, count, proportion, histogram, sum, variance, linear, huber,
     quantreg, expectile, logistic or poisson. The plan is made from public facts and your guesses

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kng.cli.help import command
 from kng.cli.options import option
 from kng.cli.tables import DATA, READING
 from kng.cli.verbosity import VERBOSITY
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     Write = Callable[[str], None]
 
 
-@click.command(
+@command(
     epilog="\b\nkng linear visits.csv --target spending --bounds age=0:100 "
     "--bounds spending=0:5000 --epsilon 1 --out model.json\n"
     "kng predict model.json new-visits.csv --keep id --out predictions.csv"
@@ -40,11 +41,11 @@ if TYPE_CHECKING:
 @READING
 @VERBOSITY
 def predict(receipt: str, **options: Any) -> None:
-    """Predict from RECEIPT, the stored release of a regression, for the records of DATA.
+    """Predict from the receipt of a regression.
 
-    Writes CSV: a row for each record, in the order of the file. Several quantiles have a column
-    each, classes a column of probabilities each. A record with a missing cell has an empty
-    prediction.
+    RECEIPT is what --out has written. The output is CSV: a row for each record of DATA, in the
+    order of the file. Several quantiles have a column each, classes a column of probabilities
+    each. A record with a missing cell has an empty prediction.
 
     Nothing is charged, because the release is paid for. But a prediction for a private record tells
     about that record: it may stay with whoever holds the records, and is not to be published.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
+from kng.cli.help import command
 from kng.cli.options import (
     BASE,
     CENTRE,
@@ -60,7 +59,7 @@ _shared = with_options(
 _NORM = option("--norm", metavar="NAME", help="auto, linf, l2 or l1.")
 
 
-@click.command(
+@command(
     epilog="\b\nkng linear survey.csv --target income --bounds age=0:120 "
     "--bounds income=0:200000 --epsilon 1"
 )
@@ -86,7 +85,7 @@ def linear(**options: Any) -> None:
     _release("LinearRegression", options)
 
 
-@click.command(
+@command(
     epilog="\b\nkng huber survey.csv --target income --threshold 5000 --bounds age=0:120 "
     "--epsilon 1"
 )
@@ -114,7 +113,7 @@ def huber(**options: Any) -> None:
     _release("HuberRegressor", options)
 
 
-@click.command(
+@command(
     epilog="\b\nkng quantreg survey.csv --target income --quantile 0.9 --bounds age=0:120 "
     "--bounds income=0:200000 --epsilon 1"
 )
@@ -155,7 +154,7 @@ def quantreg(**options: Any) -> None:
     _release("QuantileRegressor", options)
 
 
-@click.command(
+@command(
     epilog="\b\nkng expectile survey.csv --target income --expectile 0.9 --bounds age=0:120 "
     "--bounds income=0:200000 --epsilon 1"
 )
@@ -171,7 +170,7 @@ def quantreg(**options: Any) -> None:
 @BASE
 @with_options(*PROMISE, READING, VERBOSITY)
 def expectile(**options: Any) -> None:
-    """Release a private expectile regression of up to four coefficients.
+    """Release a private expectile regression.
 
     DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
     table of kng.toml, or - for CSV on standard input. Names of columns are public. Squared
@@ -180,7 +179,7 @@ def expectile(**options: Any) -> None:
     _release("ExpectileRegressor", options)
 
 
-@click.command(
+@command(
     epilog="\b\nkng logistic survey.csv --target insured --classes no,yes --bounds age=0:120 "
     "--epsilon 1"
 )
@@ -208,7 +207,7 @@ def logistic(**options: Any) -> None:
     _release("LogisticRegression", options)
 
 
-@click.command(
+@command(
     epilog="\b\nkng poisson survey.csv --target visits --bounds age=0:120 --bounds visits=0:50 "
     "--epsilon 1"
 )
@@ -219,7 +218,7 @@ def logistic(**options: Any) -> None:
 @CENTRE
 @with_options(*PROMISE, READING, VERBOSITY)
 def poisson(**options: Any) -> None:
-    """Release a private regression of counts, with a logarithmic link.
+    """Release a private Poisson regression of counts.
 
     DATA is a Parquet, CSV or Arrow file, a pattern or directory of them, a postgresql:// address, a
     table of kng.toml, or - for CSV on standard input. Names of columns are public. Coefficients are

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kng.cli.help import command
+
 if TYPE_CHECKING:
     from kng.ledger import Ledger
     from kng.report import History, Receipt
@@ -14,7 +16,7 @@ _LEDGER = "The ledger that paid: a file, or the postgresql:// address of a datab
 _ACCOUNT = click.option("--account", metavar="NAME", help="With --ledger: one of several accounts.")
 
 
-@click.command(epilog="\b\nkng report median.json mean.json --ledger visits.ledger --out page.html")
+@command(epilog="\b\nkng report median.json mean.json --ledger visits.ledger --out page.html")
 @click.argument("receipts", metavar="RECEIPT...", nargs=-1, required=True)
 @click.option(
     "--out",
@@ -26,7 +28,7 @@ _ACCOUNT = click.option("--account", metavar="NAME", help="With --ledger: one of
 def report(
     receipts: tuple[str, ...], out: str | None, ledger: str | None, account: str | None
 ) -> None:
-    """Make one HTML page of one or several receipts, to read, print or forward.
+    """Make an HTML page of receipts, to read, print or forward.
 
     RECEIPT is a file that --out has written: JSON or a page. The page loads nothing from the
     network. It reads no data and costs no epsilon.
@@ -41,7 +43,7 @@ def report(
     if account is not None and ledger is None:
         raise SpecError("--account is about a ledger; name it by --ledger.")
     found = [receipt for path in receipts for receipt in read_receipts(path)]
-    history = None if ledger is None else _history(open_ledger(ledger, account))
+    history = None if ledger is None else history_of(open_ledger(ledger, account))
     made = page(found, history)
     target = str(Path(receipts[0]).with_suffix(".html")) if out is None else out
     with ReceiptFile(target) as file:
@@ -52,16 +54,18 @@ def report(
     click.echo(f"Wrote {target}")
 
 
-@click.command(epilog="\b\nkng verify median.json --ledger visits.ledger")
+@command(epilog="\b\nkng verify median.json --ledger visits.ledger")
 @click.argument("receipt")
 @click.option("--ledger", metavar="FILE|ADDRESS", required=True, help=_LEDGER)
 @_ACCOUNT
 def verify(receipt: str, ledger: str, account: str | None) -> None:
-    """Check that RECEIPT is the one that a ledger has stored, word for word.
+    """Check a receipt against the ledger that paid for it.
 
-    The whole ledger is checked too: its chain of hashes and its sums. Needs no write access.
+    RECEIPT must be the one that the ledger has stored, word for word. The whole ledger is checked
+    too: its hash chain and its sums. Needs no write access.
     """
     from kng.cli.arguments import open_ledger
+    from kng.cli.budget_views import verified
     from kng.report import read_receipts
 
     found = read_receipts(receipt)
@@ -75,10 +79,7 @@ def verify(receipt: str, ledger: str, account: str | None) -> None:
         click.echo(
             f"Verified: {one.called} is the receipt stored in entry {entry} of {book.called}."
         )
-    charges = len(book.history())
-    click.echo(
-        f"Ledger verified: {charges} charge{'s'[: charges != 1]}, hash chain intact, total matches."
-    )
+    click.echo(verified(book))
 
 
 def _entry(receipt: Receipt, ledger: Ledger) -> int:
@@ -121,16 +122,15 @@ def _differing(stored: dict[str, Any], given: dict[str, Any]) -> str:
     return ", ".join(names)
 
 
-def _history(ledger: Ledger) -> History:
+def history_of(ledger: Ledger) -> History:
     """Return what a page shows of an account; it is verified first."""
     from dataclasses import replace
     from pathlib import Path
 
-    from kng.cli.budget_views import charges_of, facts_of
+    from kng.cli.budget_views import charges_of, facts_of, verified
     from kng.report import History
 
     ledger.verify()
-    charges = len(ledger.history())
     # A page is forwarded, and the second of the next charge tells how long a draw took.
     minutes = [replace(entry, time=entry.time.replace(second=0)) for entry in ledger.history()]
     head, *rows = charges_of(minutes)
@@ -140,6 +140,5 @@ def _history(ledger: Ledger) -> History:
             for label, text in facts_of(ledger)
         ],
         [head, *([row[0], row[1].removesuffix(":00"), *row[2:]] for row in rows)],
-        f"Ledger verified: {charges} charge{'s'[: charges != 1]}, hash chain intact, total "
-        "matches.",
+        verified(ledger),
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kng.cli.curve_tables import show_averages, show_needs, show_versus
+from kng.cli.help import Commands
 from kng.cli.pace import Pace
 
 if TYPE_CHECKING:
@@ -30,7 +31,11 @@ _SEED = 1905_09436  # the paper's number in the arXiv
 _EVERY = 30.0  # seconds between two lines of progress where there is no terminal
 
 
-@click.group()
+@click.group(
+    cls=Commands,
+    short_help="Reproduce the paper's figures and results.",
+    epilog="\b\nkng reproduce figure1 --quick",
+)
 def reproduce() -> None:
     """Reproduce the paper's figures and results, as printed and as corrected.
 
@@ -64,10 +69,13 @@ def _options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-@reproduce.command()
+@reproduce.command(epilog="\b\nkng reproduce figure1 --quick")
 @_options
 def figure1(**options: Any) -> None:
-    """Linear regression, n = 100 to 10,000,000 (Section 4.3); and n = 100 to 5,000 closer."""
+    """Draw figure 1: errors of linear regressions (Section 4.3).
+
+    With n = 100 to 10,000,000, and n = 100 to 5,000 closer.
+    """
     from kng.reproduce import figure1 as paper
     from kng.reproduce.picture import curves, require_matplotlib
 
@@ -82,10 +90,13 @@ def figure1(**options: Any) -> None:
         _closer(zoom(), options)
 
 
-@reproduce.command()
+@reproduce.command(epilog="\b\nkng reproduce figure2 --quick")
 @_options
 def figure2(**options: Any) -> None:
-    """Median regression, n = 10 to 100,000 (Section 4.5.1)."""
+    """Draw figure 2: errors of median regressions (Section 4.5.1).
+
+    With n = 10 to 100,000.
+    """
     from kng.reproduce.picture import curves, require_matplotlib
 
     settings = _settings(options)
@@ -96,10 +107,10 @@ def figure2(**options: Any) -> None:
     _wrote(*curves(rows, experiment.labels, stem, title))
 
 
-@reproduce.command()
+@reproduce.command(epilog="\b\nkng reproduce theorem --quick")
 @_options
 def theorem(**options: Any) -> None:
-    """Theorem 3.2: how fast the noise becomes K-norm noise, and how fast it falls."""
+    """Check Theorem 3.2: noise becomes K-norm noise, and falls."""
     from kng.reproduce.experiment import Task
     from kng.reproduce.picture import limit_panels, require_matplotlib
     from kng.reproduce.summary import last_slopes, table
@@ -122,10 +133,10 @@ def theorem(**options: Any) -> None:
     _wrote(*limit_panels(rows, METHODS, radii, noise, run.folder / experiment.name))
 
 
-@reproduce.command()
+@reproduce.command(epilog="\b\nkng reproduce errata --quick")
 @_options
 def errata(**options: Any) -> None:
-    """Every departure from the paper, each with a witness that is computed."""
+    """List all departures from the paper, each with a witness."""
     from kng.reproduce.errata import errata as departures
     from kng.reproduce.erratum import markdown, told
     from kng.reproduce.summary import write_csv

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kng.cli.help import command
 from kng.cli.options import option
 from kng.cli.verbosity import VERBOSITY, is_quiet
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kng.estimators.batch import Cost
 
 
-@click.command(
+@command(
     epilog='\b\ntable = "visits"              # of kng.toml, or a file\n'
     "epsilon = 1                   # of all questions together\n"
     "[[question]]\n"
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 )
 @VERBOSITY
 def run(questions: str, **options: Any) -> None:
-    """Answer the questions of a file under one total epsilon, charged whole before the first.
+    """Answer the questions of a file under one total epsilon.
 
     Shares split epsilon. All questions are planned before anything is charged, and all faults are
     listed at once. The total is one entry of the ledger. Once it is charged it stays charged,

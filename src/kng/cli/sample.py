@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from kng.cli.help import command
 
-@click.command(epilog="\b\nkng sample visits.csv")
+
+@command(epilog="\b\nkng sample visits.csv")
 @click.argument("file")
 def sample(file: str) -> None:
     """Write the records of kng demo to a new CSV file.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from kng.cli.help import command
 from kng.cli.options import (
     BASE,
     BY,
@@ -59,9 +58,7 @@ _shared = with_options(
 )
 
 
-@click.command(
-    epilog="\b\nkng mean survey.csv --bounds age=0:120 --bounds income=0:200000 --epsilon 1"
-)
+@command(epilog="\b\nkng mean survey.csv --bounds age=0:120 --bounds income=0:200000 --epsilon 1")
 @_shared
 @option("--norm", metavar="NAME", help="With k-norm: auto, weighted-sup, l1, l2 or linf.")
 @sampler("noise", "order", "branch-and-bound")
@@ -74,7 +71,7 @@ def mean(**options: Any) -> None:
     _release("mean", options)
 
 
-@click.command(
+@command(
     epilog="\b\nkng quantile survey.csv --column age --bounds 0:120 --quantile 0.1,0.9 --epsilon 1"
 )
 @_shared
@@ -90,7 +87,7 @@ def quantile(quantile: tuple[str, ...], **options: Any) -> None:
     _release("quantile", options, q=quantile)
 
 
-@click.command(
+@command(
     epilog="\b\nkng median survey.csv --column age --bounds 0:120 --granularity 1 --epsilon 0.5"
 )
 @_shared
@@ -104,7 +101,7 @@ def median(**options: Any) -> None:
     _release("median", options)
 
 
-@click.command(
+@command(
     epilog="\b\nkng geomedian homes.csv --bounds x=0:50 --bounds y=0:50 --epsilon 1",
 )
 @_shared

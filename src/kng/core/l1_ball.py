@@ -1,4 +1,4 @@
-"""Points of the l1 ball, uniform or drawn towards 0, and its volume."""
+"""Points of the l1 ball, uniform or shrunk towards 0, and its volume."""
 
 from __future__ import annotations
 

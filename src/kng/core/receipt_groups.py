@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from kng.core.noise.shown import numbers_shown, words_for
 from kng.core.receipt_names import stated
+from kng.core.receipt_table import Table
 
 if TYPE_CHECKING:
     from kng.core.release import Release
@@ -49,37 +49,9 @@ def columns(release: Release) -> dict[str, list[Any]]:
     return found
 
 
-def plain(release: Release) -> list[str]:
-    """Return the groups as lines, an empty one behind them; nothing without groups."""
-    if release.groups is None:
-        return []
-    table = _cells(release)
-    widths = [max(map(len, column)) for column in table]
-    right = _numeric(release)
-    lines = []
-    for row in zip(*table, strict=True):
-        cells = zip(row, widths, right, strict=True)
-        texts = [f"{cell:>{width}}" if r else f"{cell:<{width}}" for cell, width, r in cells]
-        lines.append("  ".join(texts).rstrip())
-    return [*lines, ""]
-
-
-def html(release: Release) -> str:
-    """Return the groups as a table for a notebook; nothing without groups."""
-    if release.groups is None:
-        return ""
-    aligned = ["right" if r else "left" for r in _numeric(release)]
-    head, *body = zip(*_cells(release), strict=True)
-
-    def row(cells: Sequence[str], tag: str) -> str:
-        made = zip(cells, aligned, strict=True)
-        return "".join(
-            f"<{tag} style='text-align:{side};padding-right:1.5em'>{escape(cell)}</{tag}>"
-            for cell, side in made
-        )
-
-    lines = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in body)
-    return f"<table style='border:0;margin:.4em 0'><tr>{row(head, 'th')}</tr>{lines}</table>"
+def table(release: Release) -> Table:
+    """Return the groups as a table: a row for each."""
+    return Table(_cells(release), _numeric(release))
 
 
 def _cells(release: Release) -> list[list[str]]:

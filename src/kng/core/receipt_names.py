@@ -20,3 +20,14 @@ def stated(release: Release) -> Sequence[str] | None:
         return release.bounds.columns
     # Quantiles are one text, and so were coefficients in receipts of the first versions.
     return names.split(", ") if isinstance(names, str) else names
+
+
+def kind_of(release: Release) -> str:
+    """Return what one of the named numbers is, for the head of a table: a coefficient, say."""
+    kind = next((kind for kind in _KINDS if release.details.get(kind)), "columns")
+    return kind.removesuffix("s")
+
+
+def answer_of(release: Release) -> str:
+    """Return what stands above named numbers."""
+    return {"bin": "count", "coefficient": "estimate"}.get(kind_of(release), "answer")

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 from kng.core import receipt_groups
 from kng.core.exact import listed, show
-from kng.core.noise.shown import numbers_shown, words_for
+from kng.core.noise.shown import brief, numbers_shown, words_for
 from kng.core.privacy import Guarantee
-from kng.core.receipt_names import BINS, stated
+from kng.core.receipt_names import BINS, answer_of, kind_of, stated
+from kng.core.receipt_table import Table
 
 if TYPE_CHECKING:
+    from kng.core.noise.interval import NoiseInterval
     from kng.core.release import Fact, Release
 
 _METHODS = {
@@ -37,6 +39,8 @@ RECORD_BALL = "record ball"
 PERSON = "person"
 # Facts that stand elsewhere: bins beside their counts.
 _BESIDE = (RECORD_BALL, BINS)
+# So many named numbers are shown as a table.
+_MANY = 3
 # Statistics that a record has a part in or not: its bounds say nothing.
 _COUNTED = ("count", "proportion", "histogram")
 
@@ -52,13 +56,15 @@ def facts(release: Release) -> list[tuple[str, str]]:
     unit = unit_of(release)
     change = "replaced by another" if release.neighbours == "replace-one" else "added or removed"
     method = _METHODS.get(release.mechanism, f"{release.mechanism} mechanism")
+    # Names stand beside their numbers.
+    beside = _BESIDE if labels(release) is None else (*_BESIDE, "quantiles", "coefficients")
     return [
         ("epsilon", f"{show(release.event.epsilon)}  ({unit} {change})"),
         ("guarantee", f"{release.guarantee.value}  ({_TIERS[release.guarantee]})"),
         ("method", f"{method} ({release.sampler} sampler)"),
         *([] if release.statistic in _COUNTED else [("bounds", _bounds(release))]),
-        *(_fact(release, *fact) for fact in release.details.items() if fact[0] not in _BESIDE),
-        *(("assumption", f"{a.meaning} ({a.value})") for a in release.assumptions),
+        *(_fact(release, *fact) for fact in release.details.items() if fact[0] not in beside),
+        *(("assumption", a.meaning) for a in release.assumptions),
         ("version", f"kng {release.version}"),
     ]
 
@@ -77,7 +83,7 @@ def unit_of(release: Release) -> str:
 def _fact(release: Release, label: str, fact: Fact) -> tuple[str, str]:
     if label != "also released":
         return _row(label, fact)
-    return label, ", ".join(f"{name} {value:.10g}" for name, value in release.also.items())
+    return label, ", ".join(f"{name} {brief(value)}" for name, value in release.also.items())
 
 
 def labels(release: Release) -> Sequence[str] | None:
@@ -91,13 +97,39 @@ def labels(release: Release) -> Sequence[str] | None:
 
 
 def _shown(release: Release) -> str:
-    interval = None if release.noise is None else release.noise_interval()
-    values = numbers_shown([float(number) for number in release.exact_value], interval)
-    names, noise = labels(release), words_for(interval)
+    values, names, noise = _numbers(release), labels(release), words_for(_interval(release))
     if names is None:
         return ", ".join(values) + noise
     named = (f"{_name(name)}: {value}" for name, value in zip(names, values, strict=True))
     return ", ".join(named) + noise
+
+
+def _interval(release: Release) -> NoiseInterval | None:
+    return None if release.noise is None else release.noise_interval()
+
+
+def _numbers(release: Release) -> list[str]:
+    """Return each number with its noise, and no digit that is only noise."""
+    return numbers_shown([float(number) for number in release.exact_value], _interval(release))
+
+
+def table_of(release: Release) -> Table | None:
+    """Return a table of the numbers where one line would be long: of groups, or of many names."""
+    if release.groups is not None:
+        return receipt_groups.table(release)
+    names = labels(release)
+    if names is None or len(names) < _MANY:
+        return None
+    named = [kind_of(release), *(name if name.isprintable() else repr(name) for name in names)]
+    return Table([named, [answer_of(release), *_numbers(release)]], [False, True])
+
+
+def _counted(release: Release) -> str:
+    """Return what stands in place of the numbers below a table of them."""
+    if release.groups is not None:
+        return receipt_groups.summary(release) or ""
+    many = f"{len(release.exact_value)} {kind_of(release)}s"
+    return many + words_for(_interval(release))
 
 
 def _bounds(release: Release) -> str:
@@ -109,7 +141,7 @@ def _bounds(release: Release) -> str:
         for low, high in zip(release.bounds.low, release.bounds.high, strict=True)
     ]
     if release.bounds.columns is None or len(set(pairs)) == 1 < len(pairs):
-        return listed(pairs)
+        return _each(listed(pairs))
     return ", ".join(
         f"{_name(column)} {pair}"
         for column, pair in zip(release.bounds.columns, pairs, strict=True)
@@ -118,30 +150,39 @@ def _bounds(release: Release) -> str:
 
 def plain(release: Release) -> str:
     """Return the facts as lines, for a terminal."""
-    lines = rows(release)
+    lines, table = rows(release), table_of(release)
     width = max(len(label) for label, _ in lines)
-    facts = [f"{label:<{width}}  {text}" for label, text in lines]
-    return "\n".join([*receipt_groups.plain(release), *facts])
+    above: list[str] = []
+    if table is not None:
+        lines[0] = lines[0][0], _counted(release)
+        above = [*table.lines(), ""]
+    return "\n".join([*above, *(f"{label:<{width}}  {text}" for label, text in lines)])
 
 
 def html(release: Release) -> str:
     """Return the facts as a table, for a notebook."""
     (label, text), *rest = rows(release)
-    title = f"<b>{escape(text)}</b> <span style='opacity:.7'>private {escape(label)}</span>"
-    return _page(title, f"{receipt_groups.html(release)}{_table(rest)}")
+    table = table_of(release)
+    shown = text if table is None else _counted(release)
+    title = f"<b>{escape(shown)}</b> <span style='opacity:.7'>private {escape(label)}</span>"
+    return _page(title, f"{'' if table is None else table.html()}{_table(rest)}")
 
 
 def model_html(release: Release, model: str) -> str:
     """Return the coefficients of a model as a table, and its receipt below, for a notebook."""
     (label, _), *rest = rows(release)
     title = f"<b>{escape(model)}</b> <span style='opacity:.7'>private {escape(label)}</span>"
+    names = release.names or (release.statistic,)
     numbers = "".join(
         f"<tr><th style='text-align:left;padding-right:1.5em'>{escape(_name(name))}</th>"
-        f"<td style='text-align:right;font-variant-numeric:tabular-nums'>{number:.6g}</td></tr>"
-        for name, number in release.to_dict().items()
+        f"<td style='text-align:right;font-variant-numeric:tabular-nums'>{escape(number)}</td></tr>"
+        for name, number in zip(names, _numbers(release), strict=True)
     )
+    noise = escape(words_for(_interval(release)).strip(" ()").capitalize())
+    below = f"<div style='opacity:.7'>{noise}</div>" if noise else ""
     receipt = [row for row in rest if row[0] != "coefficients"]
-    return _page(title, f"<table style='border:0;margin:.4em 0'>{numbers}</table>{_table(receipt)}")
+    table = f"<table style='border:0;margin:.4em 0'>{numbers}</table>"
+    return _page(title, f"{table}{below}{_table(receipt)}")
 
 
 def _page(title: str, body: str) -> str:
@@ -170,13 +211,22 @@ def _name(text: str) -> str:
 # Facts that are exact numbers of many digits; a receipt in JSON keeps all of them.
 _NUMBERS = {"granularity": "step", "epsilon per quantile": "epsilon per quantile"}
 _NUMBER = re.compile(r"\b\d+(?:\.\d+)?(?:e[-+]?\d{1,3})?(?:/[1-9]\d*)?(?![\d.]| times)")
+_DECIMAL = re.compile(r"\b\d+\.\d+\b")
+_ALIKE = re.compile(r"^([^,()]+|\[[^\[\]]+\]) \(\d+ times\)$")
 
 
 def _row(label: str, fact: Fact) -> tuple[str, str]:
     """Return a public fact for people: its label, and numbers with the digits that tell."""
     if label in _NUMBERS and isinstance(fact, str):
-        return _NUMBERS[label], _NUMBER.sub(lambda found: _digits(found[0]), fact)
-    return label, _text(fact)
+        return _NUMBERS[label], _each(_NUMBER.sub(lambda found: _digits(found[0]), fact))
+    if label == "response" and isinstance(fact, str):
+        return label, _DECIMAL.sub(lambda found: _digits(found[0]), fact)
+    return label, _each(_text(fact))
+
+
+def _each(text: str) -> str:
+    """Write "1 each" where a list is one number, several times."""
+    return _ALIKE.sub(r"\1 each", text)
 
 
 def _digits(text: str) -> str:

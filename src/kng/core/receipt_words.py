@@ -64,7 +64,8 @@ def law_in_words(release: Release) -> str:
     if law is None or release.mechanism not in _LAWS:
         return f"{found}."
     delta = "which depends on the answer" if law.delta is None else decimal(law.delta)
-    return f"{found}. Rate: {decimal(law.rate)}; sensitivity: {delta} ({law.units})."
+    units = "" if law.units == "the units of the records" else f" ({law.units})"
+    return f"{found}. Rate: {decimal(law.rate)}; sensitivity: {delta}{units}."
 
 
 def factor(epsilon: Fraction) -> str:

@@ -86,7 +86,7 @@ class HuberRegressor(PrivateRegressor):
     bounds_y : (low, high), optional
         Public range of the response. With threshold="auto" records outside are clipped, and bounds
         that are far too wide cost little. With a number for the threshold only their middle is
-        used, as the point that coefficients are drawn towards; 0 without them or without an
+        used, as the point that coefficients are shrunk towards; 0 without them or without an
         intercept. Give them where y lies many thresholds away from 0: the pull towards that point
         biases the intercept, by more the farther y is, and the prediction at the middle of the
         covariates cannot leave it by more than 1,024 thresholds. Records outside are then not
@@ -104,8 +104,8 @@ class HuberRegressor(PrivateRegressor):
         range of y as their scale.
     centre : array-like, optional
         A public guess of the intercept, if there is one, and the coefficients, in the order of
-        ``release_.value``: an earlier release, or what theory says. The ridge of objective
-        perturbation draws towards it instead of towards 0.
+        ``release_.value``: an earlier release, or what theory says. Estimates are
+        shrunk towards it instead of towards 0.
     fit_intercept : bool
         Without it the plane goes through 0, and covariates are measured from there.
     mechanism : {"auto", "objective", "kng", "exponential"} or a mechanism
@@ -334,7 +334,7 @@ class HuberRegressor(PrivateRegressor):
         return design_of(records, bool(self.fit_intercept))
 
     def _middle(self) -> Fraction:
-        """Return the point that predictions are drawn towards; without an intercept they pass 0."""
+        """Return what predictions are shrunk towards; without an intercept they pass 0."""
         if self.bounds_y is None or not self.fit_intercept:
             return Fraction(0)
         low, high = response_bounds(self.bounds_y)

@@ -78,7 +78,7 @@ class LinearRegression(PrivateRegressor):
         range of y as their scale.
     centre : array-like, optional
         A public guess of the intercept, if there is one, and the coefficients, in the order of
-        ``release_.value``: an earlier release, or what theory says. Estimates are drawn towards it
+        ``release_.value``: an earlier release, or what theory says. Estimates are shrunk towards it
         instead of towards a flat plane through the middle of the response.
     fit_intercept : bool
         Without it the plane goes through 0; covariates and y are measured from there.

@@ -256,7 +256,7 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         ask: Request,
         rest: dict[str, str],
     ) -> dict[str, Fact]:
-        names, shown = self._coefficients(columns), tuple(str(label) for label in classes)
+        names, shown = self._coefficients(columns), tuple(map(_shown, classes))
         if len(classes) == 2:
             odds = f"of {shown[1]} against {shown[0]}"
             found: dict[str, Fact] = {"classes": shown, "log-odds": odds, "coefficients": names}
@@ -344,3 +344,8 @@ class LogisticRegression(ClassifierMixin, PrivateModel):  # type: ignore[misc]
 def _unlabelled(records: Encoding) -> Encoding:
     """Return the encoding as a receipt tells it: a missing label is left out, as is any other."""
     return replace(records, missing=(*records.missing[:-1], None))
+
+
+def _shown(label: Any) -> str:
+    """Write a label as people do: 1 and not 1.0."""
+    return f"{label:.0f}" if isinstance(label, float) and label.is_integer() else str(label)

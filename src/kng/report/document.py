@@ -5,15 +5,20 @@ It loads nothing: style and pictures are inside. Every word that is the caller's
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
+from math import ceil
 from shlex import quote
 
+from kng.core.noise.interval import NoiseInterval
 from kng.core.noise.shown import numbers_shown
+from kng.core.privacy import Assumption
+from kng.core.receipt_names import answer_of, kind_of
 from kng.core.receipt_words import (
     ASSUMED,
     caveat,
@@ -25,10 +30,12 @@ from kng.core.receipt_words import (
 )
 from kng.core.release import Release
 from kng.core.version import __version__
-from kng.report.pictures import figures, interval_of, names_of, values_of
+from kng.report.pictures import drowned, figures, interval_of, names_of, values_of
 from kng.report.receipts import RECEIPT, Receipt
 from kng.report.svg import WIDTH, picture, rect, text
 from kng.report.titles import title_of
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +59,19 @@ def page(receipts: Sequence[Receipt], history: History | None = None) -> str:
     """
     titles = [title_of(receipt.release) for receipt in receipts]
     several = len(receipts) > 1
+    assumptions = [receipt.release.assumptions for receipt in receipts]
+    alike = several and len(set(assumptions)) == 1
     heading = f"{len(receipts)} private answers" if several else titles[0]
     body = [
         "<header><p class='kicker'>Released under differential privacy</p>",
         f"<h1>{escape(heading)}</h1></header>",
         _overview(receipts, titles) if several else "",
         *(
-            _article(receipt, title if several else None)
-            for receipt, title in zip(receipts, titles, strict=True)
+            _article(receipt, title if several else None, () if alike else _assumed(own))
+            for receipt, title, own in zip(receipts, titles, assumptions, strict=True)
         ),
+        # Said once where it is the same of all answers.
+        "\n".join(["<article>", *_assumed(assumptions[0]), "</article>"]) if alike else "",
         "" if history is None else _history(history),
         f"<footer>Made by kng {escape(__version__)}. This page is complete in itself: it loads "
         "nothing from the network, and holds the receipts that it was made from.</footer>",
@@ -96,13 +107,9 @@ def _overview(receipts: Sequence[Receipt], titles: Sequence[str]) -> str:
     return f"{_grid(head, rows)}{together}"
 
 
-def _article(receipt: Receipt, title: str | None) -> str:
+def _article(receipt: Receipt, title: str | None, assumed: Sequence[str]) -> str:
     release = receipt.release
     weaker = caveat(release)
-    assumed = "".join(
-        f"<dt>{escape(a.meaning[:1].upper() + a.meaning[1:])}</dt><dd>{escape(ASSUMED[a])}</dd>"
-        for a in release.assumptions
-    )
     drawn = "".join(
         f"<figure>{figure.svg}<figcaption>{escape(figure.caption)}</figcaption></figure>"
         for figure in figures(release)
@@ -112,14 +119,13 @@ def _article(receipt: Receipt, title: str | None) -> str:
             "<article class='alone'>" if title is None else "<article>",
             "" if title is None else f"<h2>{escape(title)}</h2>",
             _answer(release),
-            "" if weaker is None else f"<p class='warn'>{escape(weaker)}</p>",
+            *(f"<p class='warn'>{escape(text)}</p>" for text in (weaker, drowned(release)) if text),
             drawn,
             "<h3>What this promises</h3>",
             f"<p>{escape(for_laypeople(release))}</p>",
             f"<figure>{_odds(release)}</figure>",
             f"<p>For those who answer for the data: {escape(_lower(for_custodians(release)))}</p>",
-            "<h3>What is assumed</h3>",
-            f"<dl>{assumed}</dl>" if assumed else "<p>Nothing.</p>",
+            *assumed,
             "<h3>How the answer was drawn</h3>",
             f"<p>{escape(law_in_words(release))}</p>",
             "<h3>How to verify</h3>",
@@ -133,21 +139,41 @@ def _article(receipt: Receipt, title: str | None) -> str:
     )
 
 
+def _assumed(assumptions: Sequence[Assumption]) -> list[str]:
+    items = "".join(
+        f"<dt>{escape(a.meaning[:1].upper() + a.meaning[1:])}</dt><dd>{escape(ASSUMED[a])}</dd>"
+        for a in assumptions
+    )
+    return ["<h3>What is assumed</h3>", f"<dl>{items}</dl>" if items else "<p>Nothing.</p>"]
+
+
 def _answer(release: Release) -> str:
     interval, values = interval_of(release), values_of(release)
     shown = numbers_shown(values, interval)
     known = _noise_said(release)
     if release.scalar:
         number, sign, margin = shown[0].partition(" ± ")
+        if interval is not None and interval.kind == "ranks":
+            sign, margin = "±", f"{_ranks(interval)} in rank"
         beside = f" <small>± {escape(margin)}</small>" if sign else ""
         return f"<p class='answer'>{escape(number)}{beside}</p><p class='quiet'>{known}</p>"
     rows = [[name, number] for name, number in zip(names_of(release), shown, strict=True)]
-    return f"{_grid([_named_by(release), 'answer'], rows)}<p class='quiet'>{known}</p>"
+    return f"{_grid(_head(release), rows)}<p class='quiet'>{known}</p>"
 
 
-def _named_by(release: Release) -> str:
-    """Return what the names of the numbers are: levels of groups, or others."""
-    return "name" if release.groups is None else ", ".join(release.groups.columns)
+def _head(release: Release) -> list[str]:
+    """Return what the names of the numbers are, levels of groups or others, and the numbers."""
+    if release.groups is None:
+        return [kind_of(release), answer_of(release)]
+    return [", ".join(release.groups.columns), "answer"]
+
+
+def _ranks(interval: NoiseInterval) -> str:
+    """Return how far in rank the answer may be."""
+    margin = interval.margin[0] if isinstance(interval.margin, tuple) else interval.margin
+    if interval.unit.startswith("records"):
+        return f"{ceil(margin)} records"
+    return f"{100 * margin:.2g} % of the records"
 
 
 def _noise_said(release: Release) -> str:
@@ -160,12 +186,9 @@ def _noise_said(release: Release) -> str:
         )
     level = f"{100 * interval.level:.10g} %"
     if interval.kind == "ranks":
-        margin = interval.margin[0] if isinstance(interval.margin, tuple) else interval.margin
-        counted = interval.unit.startswith("records")
-        far = f"{margin:.3g} records" if counted else f"{100 * margin:.2g} % of the records"
         return (
-            f"Random noise protects people. With {level} probability the answer is at most {far} "
-            "in rank from the number that was asked for."
+            "Random noise protects people. If the records stand in order, the answer is at most "
+            f"{_ranks(interval)} away from the place that was asked for, with {level} probability."
         )
     if interval.kind == "predicted":
         return (
@@ -252,12 +275,17 @@ def _table(rows: Sequence[tuple[str, str]]) -> str:
 def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     top = "".join(f"<th>{escape(name)}</th>" for name in head)
     lines = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
+        f"<tr>{''.join(f'{_opened(cell)}{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
     )
     return (
         f"<div class='scroll'><table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"
         "</div>"
     )
+
+
+def _opened(cell: str) -> str:
+    """Return the tag before a cell; a time stays on one line."""
+    return "<td class='time'>" if _TIME.match(cell) else "<td>"
 
 
 def _time(receipt: Receipt) -> str:

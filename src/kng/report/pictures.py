@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import exp, isfinite
@@ -17,6 +18,8 @@ from kng.report.svg import WIDTH, curve, dot, line, picture, rect, text
 _LEVELS = (0.99, 0.95, 0.8, 0.5)
 _MOST_ROWS = 40
 _POINTS = 60
+# Noise of this part of the public range is said to drown the answer.
+_DROWNED = 0.5
 # Answers that lie between the bounds of the records.
 _BETWEEN = ("mean", "median", "quantile", "geometric median")
 _LINKS: dict[str, Callable[[float], float]] = {
@@ -41,11 +44,40 @@ def figures(release: Release) -> list[Figure]:
         found = [_one(release, interval)]
     elif "coefficients" in release.details:
         found = [_lines(release), _coefficients(release, interval)]
+    elif "quantiles" in release.details and release.groups is None:
+        found = [_quantiles(release)]
     elif _barred(release):
         found = [_bars(release, interval)]
     else:
         found = [_columns(release, interval)]
     return [figure for figure in found if figure is not None]
+
+
+def drowned(release: Release) -> str | None:
+    """Say so where the noise may be half as wide as the public range, or wider."""
+    interval = interval_of(release)
+    if interval is None:
+        return None
+    size = len(release.exact_value)
+    ranges = [_range(release, at) for at in range(size)]
+    ends = ends_of(interval, size)
+    if interval.kind == "ranks":
+        low, high = (side if isinstance(side, tuple) else (side,) for side in interval)
+        # Ends are counts of records, whose number may be private, or shares of them.
+        known = re.match(r"(\d+) \(public\)", str(release.details.get("records", "")))
+        counted = interval.unit.startswith("records")
+        whole = 1.0 if not counted else float(known[1]) if known else float("inf")
+        # They are bounds, and most answers are much nearer.
+        wide = any(b - a >= whole for a, b in zip(low, high, strict=True))
+    else:
+        pairs = zip(ends or [], ranges, strict=True)
+        wide = any(r is not None and b - a >= _DROWNED * (r[1] - r[0]) for (a, b), r in pairs)
+    if not wide:
+        return None
+    return (
+        "The privacy noise is about as wide as the range that was stated: the answer says next to "
+        "nothing about the records. More records, a larger epsilon or narrower bounds help."
+    )
 
 
 def interval_of(release: Release, level: float = 0.95) -> NoiseInterval | None:
@@ -102,7 +134,7 @@ def _one(release: Release, interval: NoiseInterval | None) -> Figure | None:
             x = axis.at(centre)
             marks += [line(x, 8, x, 54, "mark"), *axis.below(60, percent=ranks and low >= 0)]
             height = 92.0
-            said.append(_bands_said(ranks, interval))
+            said.append(_bands_said(value, interval))
     if public is not None:
         axis = Axis(*public, 12, WIDTH - 12)
         y = height + 22
@@ -118,16 +150,20 @@ def _one(release: Release, interval: NoiseInterval | None) -> Figure | None:
     return Figure(picture(marks, height, f"The {release.statistic} and its noise"), " ".join(said))
 
 
-def _bands_said(ranks: bool, interval: NoiseInterval) -> str:
+def _bands_said(value: float, interval: NoiseInterval) -> str:
     levels = "50, 80, 95 and 99 %"
-    if ranks:
+    if interval.kind == "ranks":
         unit = "in records" if interval.unit.startswith("records") else "in percent of the records"
         return (
             f"How far the answer is from the rank that was asked for, {unit}: within the bands "
             f"with a probability of at least {levels}."
         )
     word = "predicted to lie" if interval.kind == "predicted" else "lies"
-    return f"The line is the answer. Without privacy noise it {word} in the bands ({levels})."
+    said = f"The line is the answer. Without privacy noise it {word} in the bands ({levels})."
+    low, high = _ends(interval)
+    if abs(low + high - 2 * value) > 0.1 * (high - low):
+        said += " They stay within the stated range and need not be centred on the answer."
+    return said
 
 
 def _ends(interval: NoiseInterval | None) -> tuple[float, float]:
@@ -167,6 +203,28 @@ def _bars(release: Release, interval: NoiseInterval | None) -> Figure:
     return Figure(
         picture(marks, y + 34, f"The {release.statistic} of each of {len(values)} {what}"),
         f"{release.statistic.capitalize()} by {by}.{noise}{cut}",
+    )
+
+
+def _quantiles(release: Release) -> Figure | None:
+    """Draw quantiles of one column on one scale."""
+    values, public = values_of(release), _range(release, 0)
+    if public is None:
+        return None
+    reach = 0.05 * (max(values) - min(values)) or 0.05 * (public[1] - public[0])
+    low, high = max(public[0], min(values) - reach), min(public[1], max(values) + reach)
+    axis = Axis(low, high, 14, WIDTH - 14)
+    shown, marks, y = numbers_shown(values, None), [], 4.0
+    for name, value, words in zip(names_of(release)[:_MOST_ROWS], values, shown, strict=False):
+        marks += [text(14, y + 14, name), text(WIDTH - 14, y + 14, words, "value", "end")]
+        marks.append(line(axis.start, y + 30, axis.end, y + 30, "track"))
+        marks.append(dot(axis.at(value), y + 30))
+        y += 44
+    marks += axis.below(y + 4)
+    ends = f"{number(public[0])} to {number(public[1])}"
+    return Figure(
+        picture(marks, y + 34, "The quantiles"),
+        f"The quantiles on one scale. The range that was stated: {ends}.",
     )
 
 
@@ -248,12 +306,13 @@ def _lines(release: Release) -> Figure | None:
     if not all(map(isfinite, span)):
         return None
     bottom, top = _vertical(release, span)
-    across, up = Axis(low, high, 70, WIDTH - 16), Axis(bottom, top, 246, 16)
+    across, up = Axis(low, high, 70, WIDTH - 16), Axis(bottom, top, 246, 32)
     marks = [*across.below(246), *up.beside(70)]
     for (label, _), ys in zip(planes, curves, strict=True):
         marks.append(curve([(across.at(x), up.at(y)) for x, y in zip(xs, ys, strict=True)], "fit"))
         if label:
             marks.append(text(WIDTH - 18, up.at(ys[-1]) - 5, label, "tick", "end"))
+    marks.append(text(70, 14, _response(release), "label", "middle"))
     marks.append(text((across.start + across.end) / 2, 286, name, "label", "middle"))
     what = {
         "logistic regression": "The fitted probability",
@@ -264,6 +323,14 @@ def _lines(release: Release) -> Figure | None:
         picture(marks, 294, f"{said} against {name}"),
         f"{said} over the stated range of {name}.",
     )
+
+
+def _response(release: Release) -> str:
+    """Return what stands on the vertical scale."""
+    odds = str(release.details.get("log-odds", "")).removeprefix("of ").partition(" against ")[0]
+    named = {"logistic regression": f"probability of {odds}", "Poisson regression": "rate"}
+    columns = release.bounds.columns or ()
+    return named.get(release.statistic, columns[1] if len(columns) == 2 else "response")
 
 
 def _planes(names: Sequence[str], column: str) -> list[tuple[str, list[int]]] | None:

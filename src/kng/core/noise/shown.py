@@ -10,15 +10,32 @@ from kng.core.noise.interval import NoiseInterval
 # Digits of a margin that are shown; the answer ends where they do.
 _DIGITS = 2
 _PLAIN = 15
+# Digits of a number whose margin is not known.
+_BRIEF = 6
 
 
 def numbers_shown(values: Sequence[float], interval: NoiseInterval | None) -> list[str]:
     """Return each number with its margin, if there is one in its units."""
     if interval is None or interval.kind == "ranks":
-        return [f"{value:.10g}" for value in values]
+        return [brief(value) for value in values]
     margin = interval.margin
     margins = margin if isinstance(margin, tuple) else (margin,)
     return [_beside(v, m) for v, m in zip(values, margins, strict=True)]
+
+
+def brief(value: float) -> str:
+    """Write a number whose noise in its own units is not known.
+
+    All of up to four decimals, because steps of the caller's are seldom finer; else six digits,
+    and the whole part in any case.
+    """
+    if not isfinite(value) or not 1e-4 <= abs(value) < 10.0**_PLAIN:
+        return f"{value:.{_BRIEF}g}"
+    if value == round(value, _BRIEF - 2):
+        return f"{value:.{_BRIEF - 2}f}".rstrip("0").rstrip(".")
+    decimals = max(_BRIEF - 1 - floor(log10(abs(value))), 0)
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
 
 
 def words_for(interval: NoiseInterval | None) -> str:
@@ -32,7 +49,7 @@ def words_for(interval: NoiseInterval | None) -> str:
         return f" (predicted privacy noise, {level})"
     margin = interval.margin[0] if isinstance(interval.margin, tuple) else interval.margin
     if interval.unit.startswith("records"):
-        return f" (rank ± {margin:.3g} records: privacy noise, {level})"
+        return f" (rank ± {ceil(margin)} records: privacy noise, {level})"
     return f" (rank ± {margin:.2g} of the records: privacy noise, {level})"
 
 

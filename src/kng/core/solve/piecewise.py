@@ -173,7 +173,7 @@ def _safely(
 
 
 def _inside(objective: PiecewiseObjective, theta: Theta) -> Theta:
-    """Return theta, drawn towards 0 if it lies outside the ball."""
+    """Return theta, shrunk towards 0 if it lies outside the ball."""
     size = sum(map(abs, theta), Fraction(0))
     if objective.radius is None or size <= objective.radius:
         return theta

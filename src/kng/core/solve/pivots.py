@@ -1,4 +1,4 @@
-"""Which coordinates the data see, in the order of what each adds to those before."""
+"""Which coordinates records determine, in the order of what each adds to those before."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,6 +23,10 @@ from kng.estimators.planning.expected import (
     worth,
 )
 
+# Between facts about records; not inside brackets.
+_FACTS = re.compile(r"; (?![^(]*\))")
+# Larger errors have an exponent.
+_LONG = 1e12
 _SIMULATED = "This error has no formula and was simulated; make a plan for each n and epsilon."
 
 
@@ -38,8 +43,9 @@ class Choice:
         return min(self.times, key=lambda value: self.times[value])
 
     def __str__(self) -> str:
-        listed = ", ".join(f"{value} {times:.2f}" for value, times in self.times.items())
-        return f"{self.best} (times the error without privacy: {listed})"
+        others = ", ".join(f"{v} {times:.2f}" for v, times in self.times.items() if v != self.best)
+        least = f"{self.best}, {self.times[self.best]:.2f} times the error without privacy"
+        return f"{least} ({others})" if others else least
 
 
 @dataclass(frozen=True)
@@ -213,8 +219,14 @@ class ReleasePlan:
         return {"records": n, "epsilon": epsilon}
 
     def __repr__(self) -> str:
-        lines = self.rows()
-        width = max(len(label) for label, _ in lines)
+        found = self.rows()
+        width = max(len(label) for label, _ in found)
+        # What the records look like is a list of facts: a line for each.
+        lines = [
+            (label if not at else "", part)
+            for label, text in found
+            for at, part in enumerate(_FACTS.split(text) if label == "records" else [text])
+        ]
         head = ("", "error", "privacy noise", "sampling error", "noise / sampling")
         body = [head, *self.table()]
         wide = [max(len(row[i]) for row in body) for i in range(len(head))]
@@ -231,7 +243,7 @@ class ReleasePlan:
 
     def _repr_html_(self) -> str:
         picture = "" if self._errors is None else self.to_svg()
-        return f"<pre>{escape(repr(self))}</pre>{picture}"
+        return f"<pre style='white-space:pre-wrap'>{escape(repr(self))}</pre>{picture}"
 
 
 def times_plain(errors: Sequence[Expected]) -> float:
@@ -246,4 +258,7 @@ def _fine(target: float | None) -> Callable[[Sequence[Expected]], bool]:
 
 
 def _short(number: float) -> str:
-    return f"{number:.3g}" if isfinite(number) else "-"
+    if not isfinite(number):
+        return "-"
+    text = f"{number:.3g}"
+    return f"{float(text):.0f}" if "e+" in text and number < _LONG else text

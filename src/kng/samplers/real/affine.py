@@ -4,9 +4,9 @@ By rejection: proposals with a known density that is nowhere below the target, u
 until one is accepted. Which proposals are made depends on the data and changes the speed only;
 those with the smallest envelope are taken.
 
-    whole space  `envelopes.projective`  noise where the data see, the base measure elsewhere
+    whole space  `envelopes.projective`  noise where records determine theta, else the base measure
                  `envelopes.long_theta`         where the data say that theta is long
-    ball         `envelopes.sup_inside`      noise where the data see, any point elsewhere
+    ball         `envelopes.sup_inside`      noise where records determine theta, else any point
                  `envelopes.sup_at_edge`      from a corner, if the ball's edge cuts the density
 
 Measured figures, slow cases included: docs/sampling-regression.md.

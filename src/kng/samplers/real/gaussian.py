@@ -4,7 +4,7 @@
 
 with P = (rate / Delta) A, by rejection from the smallest of several envelopes:
 
-    `envelopes.gaussian_inside`  noise where the data see, any point elsewhere
+    `envelopes.gaussian_inside`  noise where records determine theta, any point elsewhere
     `envelopes.gaussian_at_edge`     from a corner, if the ball's edge cuts the density
 
 Paper    Proposition 2.2 in the linear regression of section 4.3, drawn without a chain.

@@ -1,9 +1,9 @@
-"""Gaussian draws on an l1 ball that holds the middle: noise where the data see, room elsewhere.
+"""Gaussian draws on an l1 ball that holds the middle: noise where records determine theta.
 
     q = (theta - theta_hat)' P (theta - theta_hat) / 2
 
-As for KNG (`envelopes.sup_inside`) the coordinates are split into those that the data see and the
-others, here with levels R of sqrt(2 q):
+As for KNG (`envelopes.sup_inside`) the coordinates are split into those that records determine and
+the others, here with levels R of sqrt(2 q):
 
     body of level R    ||z||_2 <= R,      sum over W of |theta_j| <= base + slope R
 

@@ -1,4 +1,4 @@
-"""How much of an l1 ball the coordinates that the data see leave to the others.
+"""How much of an l1 ball the coordinates that records determine leave to the others.
 
 Let W be some coordinates, and lambda any vector with |A lambda|_j <= 1 outside W and at most
 eta < 1 on W. In the ball ||theta||_1 <= B, with u = A theta - b,

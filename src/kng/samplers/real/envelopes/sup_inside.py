@@ -1,4 +1,4 @@
-"""KNG on an l1 ball that holds the estimate: noise where the data see, elsewhere what room is left.
+"""KNG on an l1 ball that holds the estimate: noise where records determine theta, room elsewhere.
 
 The rows S are noise, |u_i| <= t, and the other coordinates W lie within the room that is left to
 them at level t (`envelopes.remaining_length`):
