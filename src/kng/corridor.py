@@ -23,7 +23,7 @@ from kng.core.lattice import AffineMap, Lattice
 from kng.core.noise.grouped import GroupedNoise
 from kng.core.noise.stored import Noisy
 from kng.core.parts import Point
-from kng.core.payment import Ledger, charged, settle
+from kng.core.payment import BLOCKS, Ledger, charged, settle
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 from kng.core.provenance import Provenance
 from kng.core.records import GroupedSource, Source
@@ -82,6 +82,8 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     # The time is taken here: after the draw it would tell how long that took.
     provenance = None if bits.seeded else Provenance.asked(stages[0].source.declared)
     charge = None
+    if ledger is None and BLOCKS.open and not bits.seeded:
+        BLOCKS.require_none_elsewhere()
     if ledger is not None:
         charge = charged(ledger, event, _parameters(plans, answer), stages[0].source.dataset)
         if charge.payload is not None:  # the same request was answered before
@@ -109,8 +111,9 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             groups=answer.groups,
             provenance=provenance,
         )
+        payload = "" if ledger is None else result.to_json()
     if ledger is not None and charge is not None:
-        settle(ledger, charge, result.to_json())
+        settle(ledger, charge, payload)
     tell(Settled())
     return result
 

@@ -150,7 +150,7 @@ def test_several_receipts_make_one_page(tmp_path):
     assert "together they cost 2." in found.text
     path = tmp_path / "both.html"
     path.write_text(text)
-    assert [one.body() for one in read_receipts(str(path))] == [
+    assert [one.body for one in read_receipts(str(path))] == [
         json.loads(mean.to_json()),
         json.loads(median.to_json()),
     ]

@@ -263,6 +263,8 @@ class Release:
         # Every group has as many numbers.
         whole = self.groups is None or not (self.scalar or len(self.integers) % len(self.groups))
         stated = fits and (self.noise is None or self.noise.fits(len(self.exact_value)))
+        if fits and inside:
+            list(map(float, self.exact_value))  # what no float can hold is no answer of ours
         if not (stated and inside and mapped and whole and (single or not self.scalar)):
             raise SpecError("this release does not fit together; it was changed or cut.")
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 from kng.core.composition import epsilon_at, read_delta
 from kng.core.errors import LedgerError, SpecError, SpecTypeError
 from kng.core.exact import whole
-from kng.core.payment import LEDGERS, Charge
+from kng.core.payment import BLOCKS, Charge
 from kng.core.privacy import PrivacyEvent, read_records
 from kng.ledger import charging, opening, restoring, rows
 from kng.ledger.accepting import accept, read_currency, read_name, read_relation, read_text
@@ -329,7 +329,7 @@ class Ledger:
                 )
 
     def __enter__(self) -> Self:
-        LEDGERS.set((*LEDGERS.get(), self))
+        BLOCKS.enter(self)
         return self
 
     def __exit__(
@@ -338,7 +338,7 @@ class Ledger:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        LEDGERS.set(LEDGERS.get()[:-1])
+        BLOCKS.leave(self)
 
     def __repr__(self) -> str:
         return f"Ledger({self.called!r}, {self._purse})"

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kng.core.exact import as_stored
 from kng.core.noise.interval import Ends, Kind, Released
 from kng.core.noise.tails import Array, Tail, gauss, least_with, upper_gamma
 
@@ -98,8 +99,8 @@ class RatioNoise:
         if not all(type(part) is int for part in facts["noisy"]):
             raise ValueError("parts are whole numbers")
         tails = tuple(Tail.from_mapping(tail) for tail in facts["coordinates"])
-        middles = tuple(Fraction(m) for m in facts["middles"])
-        reach = tuple(Fraction(r) for r in facts["reach"])
+        middles = tuple(as_stored(m) for m in facts["middles"])
+        reach = tuple(as_stored(r) for r in facts["reach"])
         return cls(tuple(facts["noisy"]), tails, middles, reach)
 
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from kng.core.errors import SpecError
+from kng.core.exact import as_stored
 from kng.core.lattice import Lattice
 from kng.core.noise.interval import Ends, Kind, Released
 from kng.core.noise.tails import Tail
@@ -71,8 +72,8 @@ class SumNoise:
         tails = tuple(Tail.from_mapping(tail) for tail in facts["coordinates"])
         if any(tail.law == "hull" for tail in tails):
             raise SpecError("this release holds the noise of a quotient where a sum belongs.")
-        widened = tuple(Fraction(w) for w in facts["widened"])
-        return cls(tails, widened, tuple(Fraction(c) for c in facts.get("centres", ())))
+        widened = tuple(as_stored(w) for w in facts["widened"])
+        return cls(tails, widened, tuple(as_stored(c) for c in facts.get("centres", ())))
 
 
 def _parts(lattice: Lattice) -> tuple[Sequence[Fraction], Sequence[Fraction], Sequence[int]]:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.errors import SpecError
+from kng.core.exact import as_stored
 from kng.core.noise.exchange import MOST, exchange_steps
 
 Array = NDArray[np.float64]
@@ -97,7 +98,7 @@ class Tail:
     @classmethod
     def from_mapping(cls, facts: Any) -> Tail:
         """Read it from JSON."""
-        sizes = Fraction(facts["scale"]), Fraction(facts["step"])
+        sizes = as_stored(facts["scale"]), as_stored(facts["step"])
         return cls(facts["law"], *sizes, facts["coordinates"])
 
 
