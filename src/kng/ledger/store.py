@@ -22,6 +22,7 @@ from kng.ledger.amounts import read_cap, tell
 from kng.ledger.backend import Backend, SqliteFile, backend_of
 from kng.ledger.charging import Purse
 from kng.ledger.entries import Booking, Entry
+from kng.ledger.rows import Connection
 
 
 class Ledger:
@@ -322,7 +323,7 @@ class Ledger:
         with self._backend.reading() as db:
             self._backend.audit(db)
             charging.account_in(db, self._purse)
-            if head is not None and not rows.has_hash(db, read_text(head, "head")):
+            if head is not None and not _has_hash(db, read_text(head, "head")):
                 raise LedgerError(
                     f"{self.called} does not contain the head {head!r}: it is an older copy or "
                     "another ledger. Put back the newest copy."
@@ -364,6 +365,10 @@ class Ledger:
     def _limit(self) -> Account | Share:
         account, analyst = self._read(), self._purse.analyst
         return account if analyst is None else account.share(analyst)
+
+
+def _has_hash(db: Connection, head: str) -> bool:
+    return head.isascii() and rows.has_hash(db, head)  # a text that is no UTF-8 is no hash
 
 
 def _reopen(kind: type[Ledger], path: str, purse: Purse) -> Ledger:

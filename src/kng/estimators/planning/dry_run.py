@@ -14,6 +14,9 @@ from kng.core.exact import whole
 from kng.core.payment import BLOCKS
 from kng.estimators.planning.expected import WORTH
 
+# Simulated data sets, at most.
+_MOST = 10**6
+
 Numbers = Sequence[float] | NDArray[np.float64]
 # Simulates one data set and one release: the private, the non-private and the true numbers.
 Trial = Callable[[int], tuple[Numbers, Numbers, Numbers]]
@@ -72,6 +75,8 @@ def measured(
 ) -> DryRun:
     """Run trials with seeds of their own and compare."""
     count = whole(replicates, "replicates", 1)
+    if count > _MOST:
+        raise SpecError(f"replicates must be at most {_MOST}, got {count}. 1000 are plenty.")
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise SpecError(f"seed must be a whole number from 0 on, got {seed!r}.")
     seeds = simulator(int(seed)).integers(2**32, size=count)
