@@ -30,7 +30,7 @@ MISSING: dict[str, Any] = {
     "date": datetime.date(2020, 1, 1),
     "timestamp": pd.Timestamp("2020-01-01"),
     "numpy date": np.datetime64("2020-01-01"),
-    "no time": np.timedelta64("NaT"),
+    "no time": np.timedelta64("NaT", "s"),
     "empty list": [],
     "two numbers": [1.0, 2.0],
     "empty array": np.array([]),

@@ -100,7 +100,7 @@ def test_public_dates_are_bounds() -> None:
     assert bounds_of(("2020-01-01", "2020-12-31")).dates == (0,)
     assert bounds_of({"a": (0, 1), "day": pairs[0]}).dates == (1,)
     assert stated_seconds(datetime(2020, 1, 1, 1, tzinfo=UTC)) == 18262 * 86400 + 3600
-    assert stated_seconds("1/3") is stated_seconds(np.datetime64("NaT")) is None
+    assert stated_seconds("1/3") is stated_seconds(np.datetime64("NaT", "D")) is None
     with pytest.raises(kng.KngError, match="low < high"):
         bounds_of({"day": ("2021-01-01", "2020-12-31")})
     with pytest.raises(kng.KngError, match="is no date"):

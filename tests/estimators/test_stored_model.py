@@ -8,6 +8,7 @@ import pytest
 
 import kng
 from kng.core.errors import SpecError
+from kng.estimators.planes import planes_at
 from kng.estimators.stored_model import StoredModel
 
 RNG = np.random.default_rng(7)
@@ -60,3 +61,19 @@ def test_a_receipt_of_something_else_is_refused():
     median = kng.median([1, 2, 3], bounds=(0, 5), epsilon=1)
     with pytest.raises(SpecError, match="this one is of a median"):
         StoredModel.of(median)
+
+
+@pytest.mark.parametrize("planes", [1, 3])
+def test_a_prediction_depends_on_its_record_alone(planes):
+    rng = np.random.default_rng(1)
+    cells = rng.normal(size=(1003, 7))
+    cells[5, 3] = np.nan
+    coef, intercept = rng.normal(size=(planes, 7)), rng.normal(size=planes)
+    if planes == 1:
+        coef, intercept = coef[0], intercept[0]
+    together = planes_at(cells, coef, intercept)
+    assert np.allclose(together, cells @ coef.T + intercept, rtol=1e-13, equal_nan=True)
+    for other in (np.asfortranarray(cells), np.repeat(cells, 2, axis=1)[:, ::2], cells[::-1][::-1]):
+        assert np.array_equal(planes_at(other, coef, intercept), together, equal_nan=True)
+    alone = [planes_at(row.reshape(1, -1), coef, intercept)[0] for row in cells]
+    assert np.array_equal(alone, together, equal_nan=True)

@@ -27,7 +27,7 @@ class Promise:
                 f"neighbours={neighbours!r}. Use neighbours={self.relation!r}, or change the "
                 "declaration."
             )
-        if self.ledger is None or _same(self.ledger, ledger):
+        if self.ledger is None or same_account(self.ledger, ledger):
             return
         raise SpecError(
             f"The table is declared with {_called(self.ledger)}, and the release asks for "
@@ -46,7 +46,7 @@ class Account(Protocol):
         ...
 
 
-def _same(declared: Any, asked: Any) -> bool:
+def same_account(declared: Any, asked: Any) -> bool:
     """Tell whether two are one account, however they are given."""
     for one, other in ((asked, declared), (declared, asked)):
         if isinstance(one, Account):

@@ -11,7 +11,7 @@ import pyarrow.ipc
 
 from kng.core.encoding import BATCH_RECORDS
 from kng.core.errors import SchemaError
-from kng.data.arrow_cells import column_of, floats, prepare, texts
+from kng.data.arrow_cells import column_of, floats, prepare, texts, words
 from kng.data.engine import Asked, Block, Blocks, Column, LocalEngine
 from kng.data.files import called, files_of
 from kng.data.resources import Resources
@@ -66,7 +66,11 @@ def block_of(batch: pa.RecordBatch, asked: Asked) -> Block:
     """Return columns of a batch as numbers and as text."""
     columns = batch.columns
     numbers = [floats(columns[at]).reshape(-1, 1) for at in asked.numbers]
-    return Block(numbers, [texts(columns[at]) for at in asked.texts])
+    spelled = [
+        texts(columns[at]) if levels is None else words(columns[at])
+        for at, levels in asked.texts_with_levels
+    ]
+    return Block(numbers, spelled)
 
 
 def chosen(asked: Asked) -> tuple[list[int], Asked]:
@@ -74,7 +78,7 @@ def chosen(asked: Asked) -> tuple[list[int], Asked]:
     read = sorted({*asked.numbers, *asked.texts})
     places = {at: k for k, at in enumerate(read)}
     numbers = tuple(places[at] for at in asked.numbers)
-    return read, Asked(numbers, tuple(places[at] for at in asked.texts))
+    return read, Asked(numbers, tuple(places[at] for at in asked.texts), asked.levels)
 
 
 class ArrowFiles(LocalEngine):

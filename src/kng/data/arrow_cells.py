@@ -62,6 +62,13 @@ def floats(cells: pa.Array) -> Floats:
     return np.asarray(cells.to_numpy(zero_copy_only=False))
 
 
+def words(cells: pa.Array) -> pa.BinaryArray | pa.DictionaryArray:
+    """Return cells as `texts` does; a dictionary shorter than its cells stays one."""
+    if not pa.types.is_dictionary(cells.type) or len(cells.dictionary) > len(cells):
+        return texts(cells)
+    return pa.DictionaryArray.from_arrays(cells.indices, texts(cells.dictionary))
+
+
 def texts(cells: pa.Array) -> pa.BinaryArray:
     """Return cells as bytes, without spaces around them; null where they are no text."""
     if pa.types.is_dictionary(cells.type):

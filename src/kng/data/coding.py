@@ -55,6 +55,7 @@ class Coding:
         return Asked(
             tuple(at for at, each in pairs if not each.text),
             tuple(at for at, each in pairs if each.text),
+            tuple(each.texts for _, each in pairs if each.text),
         )
 
     def codes(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Floats:
@@ -86,7 +87,12 @@ class Coded:
     def asked(self) -> Asked:
         """The columns that are read, and behind them those of the groups."""
         inner, groups = self.recipe.asked, self.coding.asked
-        return Asked((*inner.numbers, *groups.numbers), (*inner.texts, *groups.texts))
+        levels = [levels for _, levels in inner.texts_with_levels]
+        return Asked(
+            (*inner.numbers, *groups.numbers),
+            (*inner.texts, *groups.texts),
+            (*levels, *groups.levels),
+        )
 
     def optional(self, columns: Sequence[Column]) -> Sequence[bool]:
         """Ask the recipe; a group has a code whatever its cells are."""

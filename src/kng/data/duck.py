@@ -32,6 +32,8 @@ _CELLS, _VECTOR, _MOST = 2**17, 2**11, 2**16
 # Decimals of so many digits are whole numbers below 2**53 over a power of ten that float64 holds,
 # so that one division rounds them correctly. Longer ones are read as text.
 _EXACT_DIGITS = 15
+# What Arrow's ascii_trim_whitespace takes away.
+_SPACES = " \t\n\v\f\r"
 _PATTERN = re.compile(r"([*?\[])")
 
 _FLOATS = ("float", "double")
@@ -83,6 +85,8 @@ class DuckEngine(LocalEngine):
         """Load what reads these columns."""
         if any(_is_read(self._relation.types[at]) for at in asked.numbers):
             prepare(pa.string())
+        if any(asked.levels):
+            self._projected(asked)  # levels that DuckDB refuses are found before the charge
 
     def count(self) -> int:
         """Return the number of records; no column is decoded."""
@@ -94,17 +98,20 @@ class DuckEngine(LocalEngine):
     def blocks(self, asked: Asked) -> Blocks:
         """Yield the records in whatever order DuckDB reads them."""
         self._unchanged()
-        names, kinds = self._relation.columns, self._relation.types
-        wanted = [_number(names[at], kinds[at]) for at in asked.numbers]
-        wanted += [f"CAST({quoted(names[at])} AS VARCHAR)" for at in asked.texts]
-        aliased = ", ".join(f"{expression} AS c{k}" for k, expression in enumerate(wanted))
-        first = len(asked.numbers)
-        placed = Asked(tuple(range(first)), tuple(range(first, len(wanted))))
-        projected = self._relation.project(aliased)
-        size = records_of(len(wanted))
+        first, width = len(asked.numbers), len(asked.numbers) + len(asked.texts)
+        placed = Asked(tuple(range(first)), tuple(range(first, width)), asked.levels)
+        projected, size = self._projected(asked), records_of(width)
         for batch in streamed(lambda: iter(projected.to_arrow_reader(size)), self._stop):
             yield block_of(batch, placed)
         self._unchanged()
+
+    def _projected(self, asked: Asked) -> duckdb.DuckDBPyRelation:
+        """Return the columns that are asked for, numbers first; checked, and not yet read."""
+        names, kinds = self._relation.columns, self._relation.types
+        wanted = [_number(names[at], kinds[at]) for at in asked.numbers]
+        wanted += [_text(names[at], levels) for at, levels in asked.texts_with_levels]
+        aliased = ", ".join(f"{expression} AS c{k}" for k, expression in enumerate(wanted))
+        return self._relation.project(aliased)
 
     def keep_order(self) -> None:
         """Yield records in the order of their file from now on; for predictions, not releases."""
@@ -232,6 +239,24 @@ def _number(name: str, kind: Any) -> str:
     if _KINDS.get(kind.id) not in (Kind.NUMBER, Kind.BOOLEAN):
         return "'NaN'::DOUBLE"
     return f"COALESCE(CAST({quoted(name)} AS DOUBLE), 'NaN'::DOUBLE)"
+
+
+def _text(name: str, levels: Sequence[str] | None) -> str:
+    """Return the SQL for a column as text; with levels as a dictionary of them.
+
+    DuckDB then looks at each entry of a Parquet dictionary once, and hands over codes.
+    """
+    text = f"CAST({quoted(name)} AS VARCHAR)"
+    if levels is None or not all(map(_can_be_listed, levels)):
+        return text
+    kind = f"ENUM({', '.join(map(string, dict.fromkeys(levels)))})"
+    spaces = " || ".join(f"chr({ord(space)})" for space in _SPACES)
+    return f"COALESCE(TRY_CAST({text} AS {kind}), TRY_CAST(trim({text}, {spaces}) AS {kind}))"
+
+
+def _can_be_listed(level: str) -> bool:
+    """Tell a text that can stand in a literal."""
+    return level.isprintable()
 
 
 def _is_read(kind: Any) -> bool:

@@ -80,10 +80,21 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which columns are wanted, by position: as numbers, and as text."""
+    """Which columns are wanted, by position: as numbers, and as text.
+
+    ``levels`` has, for each column of text, the only texts that are told apart: an engine may
+    return such a column as a dictionary, null where it is none of them. None: all are wanted.
+    """
 
     numbers: tuple[int, ...]
     texts: tuple[int, ...] = ()
+    levels: tuple[tuple[str, ...] | None, ...] = ()
+
+    @property
+    def texts_with_levels(self) -> list[tuple[int, tuple[str, ...] | None]]:
+        """The columns of text, each with its levels."""
+        unstated = (None,) * (len(self.texts) - len(self.levels))
+        return list(zip(self.texts, (*self.levels, *unstated), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,12 +32,19 @@ class Labels:
         """Whether labels are text."""
         return isinstance(self.classes[0], str)
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The classes as text."""
+        return tuple(map(str, self.classes))
+
     def load(self) -> None:
         """Load what comparing texts needs, by comparing none; before anything is charged."""
         if self.text:
             import pyarrow as pa
 
-            self.codes_of_text(pa.array([], pa.binary()))
+            none = pa.array([], pa.binary())
+            self.codes_of_text(none)
+            self.codes_of_text(none.dictionary_encode())
 
     def codes_of_numbers(self, cells: Floats) -> Floats:
         """Return the position of each label; that of what is no class is their number."""
@@ -71,13 +78,17 @@ class Labels:
             codes[int(number - low)] = code
         return int(low), codes
 
-    def codes_of_text(self, cells: pa.BinaryArray) -> Floats:
+    def codes_of_text(self, cells: pa.BinaryArray | pa.DictionaryArray) -> Floats:
         """Return the same for text, as bytes without spaces around it."""
         # Imported here: Arrow takes longer to load than a median takes to draw.
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        known = pa.array([str(label).encode() for label in self.classes], cells.type)
+        if pa.types.is_dictionary(cells.type):
+            codes = np.append(self.codes_of_text(cells.dictionary), len(self.classes))
+            at = cells.indices.fill_null(len(cells.dictionary)).to_numpy(zero_copy_only=False)
+            return np.asarray(codes[at])
+        known = pa.array([text.encode() for text in self.texts], cells.type)
         codes = pc.index_in(cells, value_set=known)
         return np.asarray(
             codes.fill_null(len(self.classes)).to_numpy(zero_copy_only=False), np.float64

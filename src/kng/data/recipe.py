@@ -85,7 +85,7 @@ class Labelled:
     def asked(self) -> Asked:
         """The columns that are read; labels are numbers or text, as the classes are."""
         if self.labels.text:
-            return Asked(self.covariates, (self.label,))
+            return Asked(self.covariates, (self.label,), (self.labels.texts,))
         return Asked((*self.covariates, self.label))
 
     def optional(self, columns: Sequence[Column]) -> Sequence[bool]:

@@ -15,6 +15,7 @@ from kng.core.parts import Array, Mask, Point
 from kng.core.regions import Grid, Theta
 from kng.core.solve.linear_program import farthest
 from kng.domains.points import EXACT, MOST_BITS, LatticeBox, around, common_measure
+from kng.domains.within_box import WithinBox
 
 # Compiled loops add up products with walls in float64. With no more than this they are off by less
 # than a half (docs/proofs/domains/half_spaces.md).
@@ -26,7 +27,7 @@ Wall = tuple[Point, int]
 
 
 @dataclass(frozen=True)
-class HalfSpaces:
+class HalfSpaces(WithinBox):
     """Lattice points of a box that lie on one side of each of some planes.
 
         { k in box : a_i'k <= b_i },     a_i and b_i whole
@@ -49,31 +50,6 @@ class HalfSpaces:
             )
         if not self.contains(self.inner):
             raise SpecError("HalfSpaces: the point that should lie inside does not.")
-
-    @property
-    def dim(self) -> int:
-        """Number of coordinates."""
-        return self.box.dim
-
-    @property
-    def proper(self) -> bool:
-        """They are finite, as the box is."""
-        return True
-
-    @property
-    def first(self) -> Point:
-        """The box's first corner."""
-        return self.box.first
-
-    @property
-    def last(self) -> Point:
-        """The box's last corner."""
-        return self.box.last
-
-    @property
-    def points(self) -> int:
-        """How many points the box holds, at least as many as lie inside."""
-        return self.box.points
 
     def home(self) -> Point:
         """Return the point inside that was chosen from public numbers."""

@@ -13,6 +13,7 @@ import numpy as np
 from kng.core.errors import SpecError
 from kng.core.lattice import Lattice
 from kng.core.parts import Array, Mask, Point
+from kng.domains.within_box import WithinBox
 
 # Whole numbers of walls stay far below what float64 can hold.
 MOST_BITS = 500
@@ -88,7 +89,7 @@ class LatticeBox:
 
 
 @dataclass(frozen=True, slots=True)
-class WalledBox:
+class WalledBox(WithinBox):
     """Lattice points of a box where convex functions of each coordinate have a bounded sum.
 
         { k in box : sum_j max_s s (w_j k_j - c_j) <= limit },     s in signs_j, a part of {1, -1}
@@ -119,31 +120,6 @@ class WalledBox:
             )
         if not self.contains(self.inner):
             raise SpecError("WalledBox: the point that should lie inside does not.")
-
-    @property
-    def dim(self) -> int:
-        """Number of coordinates."""
-        return self.box.dim
-
-    @property
-    def proper(self) -> bool:
-        """It is finite, as the box is."""
-        return True
-
-    @property
-    def first(self) -> Point:
-        """The box's first corner."""
-        return self.box.first
-
-    @property
-    def last(self) -> Point:
-        """The box's last corner."""
-        return self.box.last
-
-    @property
-    def points(self) -> int:
-        """How many points the box holds, at least as many as lie inside."""
-        return self.box.points
 
     def home(self) -> Point:
         """Return the point inside that was chosen from public numbers."""

@@ -9,10 +9,11 @@ import numpy as np
 from kng.core.errors import SpecError
 from kng.core.parts import Array, Mask, Point
 from kng.domains.points import EXACT, MOST_BITS, LatticeBox, around
+from kng.domains.within_box import WithinBox
 
 
 @dataclass(frozen=True, slots=True)
-class RoundPoints:
+class RoundPoints(WithinBox):
     """Lattice points of a box with a bounded sum of squares.
 
         { k in box : sum_j (w_j k_j - c_j)^2 <= limit }
@@ -42,31 +43,6 @@ class RoundPoints:
             )
         if not self.contains(self.inner):
             raise SpecError("RoundPoints: the point that should lie inside does not.")
-
-    @property
-    def dim(self) -> int:
-        """Number of coordinates."""
-        return self.box.dim
-
-    @property
-    def proper(self) -> bool:
-        """They are finite, as the box is."""
-        return True
-
-    @property
-    def first(self) -> Point:
-        """The box's first corner."""
-        return self.box.first
-
-    @property
-    def last(self) -> Point:
-        """The box's last corner."""
-        return self.box.last
-
-    @property
-    def points(self) -> int:
-        """How many points the box holds, at least as many as lie inside."""
-        return self.box.points
 
     def home(self) -> Point:
         """Return the point inside that was chosen from public numbers."""

@@ -13,6 +13,7 @@ from kng.core.parts import Array, Base, Mask, Point
 from kng.core.regions import Grid, Region, Theta
 from kng.domains.box import Box
 from kng.domains.points import LatticeBox, WalledBox, common_measure
+from kng.domains.within_box import WithinBox
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,37 +113,12 @@ class Uncrossed:
 
 
 @dataclass(frozen=True, slots=True)
-class UncrossedPoints:
+class UncrossedPoints(WithinBox):
     """Lattice points of planes that will not cross one that is still to be drawn."""
 
     domain: Uncrossed
     grid: Grid
     box: LatticeBox
-
-    @property
-    def dim(self) -> int:
-        """Number of coordinates."""
-        return self.box.dim
-
-    @property
-    def proper(self) -> bool:
-        """They are finite, as the box is."""
-        return True
-
-    @property
-    def first(self) -> Point:
-        """The box's first corner."""
-        return self.box.first
-
-    @property
-    def last(self) -> Point:
-        """The box's last corner."""
-        return self.box.last
-
-    @property
-    def points(self) -> int:
-        """How many points the box holds, at least as many as lie inside."""
-        return self.box.points
 
     def home(self) -> Point:
         """Refuse: the other plane decides."""

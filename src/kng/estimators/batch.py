@@ -20,6 +20,7 @@ from kng.core.certificate import weakest
 from kng.core.errors import KngError, LedgerError, PrivateZoneError, SchemaError, SpecError
 from kng.core.payment import Charge, Ledger, charged, settle
 from kng.core.privacy import PrivacyEvent
+from kng.core.promise import same_account
 from kng.core.release import Release
 
 FORMAT = "kng-batch-1"
@@ -53,6 +54,15 @@ class _Standing:
 
     def __init__(self, ledger: Ledger | None) -> None:
         self._ledger = ledger
+
+    @property
+    def account(self) -> str:
+        """The account that pays."""
+        return getattr(self._ledger, "account", "default")
+
+    def is_account(self, other: Any) -> bool:
+        """Tell whether another ledger, a path or an address is that of whoever pays."""
+        return same_account(self._ledger, other)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

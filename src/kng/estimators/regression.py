@@ -39,6 +39,7 @@ from kng.estimators.array_shapes import checked, covariates_in, names_in, no_cov
 from kng.estimators.based import effects_based, said
 from kng.estimators.fit import Fit
 from kng.estimators.model_plans import PlannedModel
+from kng.estimators.planes import planes_at
 from kng.estimators.predicted_noise import predicted_noise
 from kng.estimators.predictions import covariates_to_predict
 from kng.estimators.public_facts import (
@@ -371,8 +372,7 @@ class PrivateModel(PlannedModel, BaseEstimator):  # type: ignore[misc]
         """Return  coef_ x + intercept_  of every record, NaN where a cell is missing."""
         self._require_fit()
         cells = covariates_to_predict(self, X)
-        with np.errstate(all="ignore"):
-            return np.asarray(cells @ self.coef_.T + self.intercept_)
+        return planes_at(cells, np.asarray(self.coef_), self.intercept_)
 
     def _require_fit(self) -> None:
         try:

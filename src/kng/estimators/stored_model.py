@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kng.core.errors import SpecError
 from kng.core.release import Release
+from kng.estimators.planes import planes_at
 
 Array = NDArray[np.float64]
 
@@ -78,7 +79,7 @@ class StoredModel:
         cells : numpy.ndarray of shape (n, covariates)
         """
         with np.errstate(all="ignore"):
-            return self._link(cells @ self.coef.T + self.intercept)
+            return self._link(planes_at(cells, self.coef, self.intercept))
 
 
 def _planes(release: Release, names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

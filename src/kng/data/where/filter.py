@@ -39,12 +39,12 @@ _NUMBERS = (Kind.NUMBER, Kind.BOOLEAN, Kind.CELLS)
 _TEXTS = (Kind.TEXT, Kind.CELLS)
 _COMPARE = {
     "=": np.equal,
-    "!=": np.not_equal,
     "<": np.less,
     "<=": np.less_equal,
     ">": np.greater,
     ">=": np.greater_equal,
 }
+_OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _CALCULATE = {"+": np.add, "-": np.subtract, "*": np.multiply}
 # Words for 1 and 0 where no column has the name.
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -97,21 +97,25 @@ class Filter:
             import pyarrow as pa
 
             none = np.empty(0)
-            found.holds([none] * len(numbers), [pa.array([], pa.binary())] * len(texts))
+            found.truth([none] * len(numbers), [pa.array([], pa.binary())] * len(texts))
         return found
 
     def holds(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Mask:
         """Return for which records it holds, given the columns in the order that it names them."""
-        return self.truth(numbers, texts).yes
+        with np.errstate(all="ignore"):
+            return self._look(numbers, texts).yes(self.condition)
 
     def truth(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> Truth:
         """Return for which records it holds and for which it fails."""
-        size = len(numbers[0]) if numbers else len(texts[0])
+        look = self._look(numbers, texts)
+        with np.errstate(all="ignore"):
+            return Truth(look.yes(self.condition), look.no(self.condition))
+
+    def _look(self, numbers: Sequence[Floats], texts: Sequence[pa.BinaryArray]) -> _Look:
         cells: dict[tuple[str, str], Any] = {}
         cells |= {("number", name): c for name, c in zip(self.numbers, numbers, strict=True)}
         cells |= {("text", name): c for name, c in zip(self.texts, texts, strict=True)}
-        with np.errstate(all="ignore"):
-            return _Look(cells, size).truth(self.condition)
+        return _Look(cells, len(numbers[0]) if numbers else len(texts[0]))
 
 
 def _refuse_kind(stated: str, column: Column, wanted: str) -> None:
@@ -185,64 +189,86 @@ def _as_texts(nodes: Sequence[Node]) -> Iterator[tuple[str, str | None]]:
 
 
 class _Look:
-    """Evaluates a condition on one block of records."""
+    """Evaluates a condition on one block of records: where it holds, and where it fails."""
 
     def __init__(self, cells: dict[tuple[str, str], Any], size: int) -> None:
         self._cells, self._size = cells, size
 
-    def truth(self, node: Condition | Node) -> Truth:
+    def yes(self, node: Condition | Node) -> Mask:
         match node:
             case Compared(operation, left, right):
                 return self._compared(operation, left, right)
             case Listed(value, among):
                 return self._listed(value, among)
             case Missing(Name(name)):
-                missing = ~self._known(name)
-                return Truth(missing, ~missing)
+                return ~self._known(name)
             case Not(condition):
-                yes, no = self.truth(condition)
-                return Truth(no, yes)
+                return self.no(condition)
             case Both(left, right):
-                one, other = self.truth(left), self.truth(right)
-                return Truth(one.yes & other.yes, one.no | other.no)
+                return self.yes(left) & self.yes(right)
             case Either(left, right):
-                one, other = self.truth(left), self.truth(right)
-                return Truth(one.yes | other.yes, one.no & other.no)
+                return self.yes(left) | self.yes(right)
         raise AssertionError(node)
 
-    def _compared(self, operation: str, left: Node, right: Node) -> Truth:
+    def no(self, node: Condition | Node) -> Mask:
+        match node:
+            case Compared(operation, left, right):
+                return self._compared(_OPPOSITE[operation], left, right)
+            case Listed(value, among):
+                return self._unlisted(value, among)
+            case Missing(Name(name)):
+                return self._known(name)
+            case Not(condition):
+                return self.yes(condition)
+            case Both(left, right):
+                return self.no(left) | self.no(right)
+            case Either(left, right):
+                return self.no(left) & self.no(right)
+        raise AssertionError(node)
+
+    def _compared(self, operation: str, left: Node, right: Node) -> Mask:
         if isinstance(left, Text) or isinstance(right, Text):
             column, text = (left, right) if isinstance(right, Text) else (right, left)
-            assert isinstance(text, Text)
-            same = self._listed(column, (text,))
-            return same if operation == "=" else Truth(same.no, same.yes)
+            same = operation == "="
+            return self._listed(column, (text,)) if same else self._unlisted(column, (text,))
         a, b = self._number(left), self._number(right)
-        known = np.broadcast_to(~(np.isnan(a) | np.isnan(b)), (self._size,))
-        held = np.broadcast_to(_COMPARE[operation](a, b), (self._size,))
-        return Truth(held & known, ~held & known)
+        # No order holds of NaN, but NaN differs from everything.
+        held = (a < b) | (a > b) if operation == "!=" else _COMPARE[operation](a, b)
+        return np.broadcast_to(held, (self._size,))
 
-    def _listed(self, value: Node, among: Sequence[Node]) -> Truth:
+    def _listed(self, value: Node, among: Sequence[Node]) -> Mask:
+        """Return where a value is among the items; NaN is none of them."""
         texts = [item.value for item in among if isinstance(item, Text)]
         if texts:
-            return self._spelled(value, texts)
+            return self._spelled(value, texts) & self._there(value)
         numbers = [item.value for item in among if isinstance(item, Number)]
-        found = self._number(value)
-        known = np.broadcast_to(~np.isnan(found), (self._size,))
-        held = np.broadcast_to(np.isin(found, numbers), (self._size,))
-        return Truth(held & known, ~held & known)
+        return np.broadcast_to(np.isin(self._number(value), numbers), (self._size,))
 
-    def _spelled(self, value: Node, texts: Sequence[str]) -> Truth:
+    def _unlisted(self, value: Node, among: Sequence[Node]) -> Mask:
+        """Return where a value is there, and none of the items."""
+        texts = [item.value for item in among if isinstance(item, Text)]
+        if texts:
+            return ~self._spelled(value, texts) & self._there(value)
+        there = np.broadcast_to(~np.isnan(self._number(value)), (self._size,))
+        return there & ~self._listed(value, among)
+
+    def _spelled(self, value: Node, texts: Sequence[str]) -> Mask:
+        """Return where a text is one of those; texts that are missing are looked at apart."""
         if isinstance(value, Text):
-            held = np.full(self._size, value.value.strip() in [text.strip() for text in texts])
-            return Truth(held, ~held)
+            return np.full(self._size, value.value.strip() in [text.strip() for text in texts])
         assert isinstance(value, Name)
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        cells, known = self._cells["text", value.name], self._known(value.name, "text")
+        cells = self._cells["text", value.name]
         wanted = pa.array([text.encode().strip() for text in texts], cells.type)
-        held = np.asarray(pc.is_in(cells, value_set=wanted)) & known
-        return Truth(held, ~held & known)
+        return np.asarray(pc.is_in(cells, value_set=wanted))
+
+    def _there(self, value: Node) -> Mask:
+        """Return where a text is there; a constant is."""
+        if isinstance(value, Name):
+            return self._known(value.name, "text")
+        return np.full(self._size, True)
 
     def _known(self, name: str, kind: str = "number") -> Mask:
         """Return which cells are there; a text of no character is not."""
