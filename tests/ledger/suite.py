@@ -7,7 +7,9 @@ import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from datetime import timedelta
 from fractions import Fraction as F
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ import kng
 from kng.core.errors import BudgetError, LedgerError, SpecError
 from kng.core.events import Repeated, watched_by
 from kng.core.payment import Ledger as Protocol
-from kng.ledger import Ledger, State
+from kng.ledger import Ledger, State, entries
 
 ASKED = {"bounds": (0, 100), "granularity": 1, "epsilon": "0.5"}
 FIT = {"bounds_X": (0, 100), "bounds_y": (0, 100), "epsilon": "0.5"}
@@ -163,6 +165,53 @@ def test_versions_may_differ_between_two_tries(place) -> None:
     ledger = Ledger(place, cap=1).request("k")
     ledger.settle(ledger.reserve(event(), parameters='{"a": 1, "version": "1"}'), "answer")
     assert ledger.reserve(event(), parameters='{"version": "2", "a": 1}').payload == "answer"
+
+
+def test_a_request_that_many_make_at_once_is_charged_once(place) -> None:
+    ledger, together = Ledger(place, cap=2), Barrier(8)
+
+    def ask(_: int) -> float | str:
+        together.wait()
+        try:
+            return float(kng.median(RECORDS, **ASKED, ledger=ledger.request("k")))
+        except BudgetError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(ask, range(8)))
+    answers = {answer for answer in found if isinstance(answer, float)}
+    assert len(answers) == 1
+    assert all("no stored answer" in text for text in found if isinstance(text, str))
+    assert (ledger.spent, len(ledger.history())) == (F(ASKED["epsilon"]), 1)
+    assert float(kng.median(RECORDS, **ASKED, ledger=ledger.request("k"))) in answers
+    ledger.verify()
+
+
+def test_analysts_who_race_stay_below_their_shares(place) -> None:
+    account = Ledger(place, cap=1)
+    shares = [Ledger(place, analyst=name, cap="0.75") for name in ("ann", "bob")]
+
+    def charge(at: int) -> bool:
+        try:
+            shares[at % 2].reserve(event("0.1"), parameters="{}")
+        except BudgetError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(charge, range(40))) == 10
+    assert account.spent == sum(share.spent for share in shares) == 1
+    assert all(share.spent <= F(7, 10) for share in shares)
+    account.verify()
+
+
+def test_a_clock_that_goes_back_is_no_alarm(place, monkeypatch) -> None:
+    ledger, now = Ledger(place, cap=1), entries.now()
+    for days in (0, -400, 3):
+        monkeypatch.setattr(entries, "now", lambda days=days: now + timedelta(days=days))
+        ledger.settle(ledger.reserve(event("0.1"), parameters="{}"), "answer")
+    assert [entry.state for entry in ledger.history()] == [State.RELEASED] * 3
+    ledger.verify()
 
 
 def test_a_request_that_was_cut_short_stays_charged(place) -> None:

@@ -169,9 +169,8 @@ def _require_new(file: str, account: str | None) -> None:
     from kng.core.errors import SpecError
     from kng.ledger import Ledger
 
-    there = (
-        account is None and "://" not in file and os.path.exists(file)
-    )  # False for names that are too long
+    # False for names that are too long, which the ledger tells.
+    there = account is None and "://" not in file and os.path.exists(file)
     if not there and (account is not None or "://" in file):
         try:
             Ledger(file, account=account or "default")
