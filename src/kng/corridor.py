@@ -1,8 +1,7 @@
 """The corridor: plan, reserve, read, draw, settle. The order of its lines is the privacy argument.
 
 Above `reserve` nothing has been read but, under replace-one, the public number of records; so
-errors may speak. Below it only the value and a content-free failure can leave, and the charge
-stays whatever happens.
+errors may speak. Below it only the value and a content-free failure leave, and the charge stays.
 """
 
 from __future__ import annotations
@@ -111,9 +110,8 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             groups=answer.groups,
             provenance=provenance,
         )
-        payload = "" if ledger is None else result.to_json()
     if ledger is not None and charge is not None:
-        settle(ledger, charge, payload)
+        settle(ledger, charge, result.to_json)
     tell(Settled())
     return result
 

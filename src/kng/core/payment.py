@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
-from kng.core.errors import LedgerError, PrivateZoneError, SpecError
+from kng.core.errors import LedgerError, PrivateZoneError, SpecError, private_zone
 from kng.core.events import Charged, Charging, Repeated, tell
 from kng.core.privacy import PrivacyEvent
 
@@ -122,8 +122,10 @@ def charged(ledger: Ledger, event: PrivacyEvent, parameters: str, dataset: str |
     return charge
 
 
-def settle(ledger: Ledger, charge: Charge, payload: str) -> None:
+def settle(ledger: Ledger, charge: Charge, written: Callable[[], str]) -> None:
     """Store the release; a ledger that fails now has been charged already."""
+    with private_zone():
+        payload = written()
     try:
         ledger.settle(charge, payload)
     except LedgerError as error:

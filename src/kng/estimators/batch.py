@@ -179,7 +179,7 @@ def answers(
             yield release
     finally:
         if found:  # whatever stopped the rest: what was answered can be read and verified
-            settle(ledger, charge, json.dumps({"format": FORMAT, "releases": found}))
+            settle(ledger, charge, lambda: json.dumps({"format": FORMAT, "releases": found}))
 
 
 def _drawn(question: Question, paid: _Paid) -> Release:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isinf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,7 +51,8 @@ class RatioNoise:
         sizes = {len(self.parts), len(self.tails), len(self.middles) + 1, len(self.reach) + 1}
         laws = {tail.law for tail in self.tails}
         same = len(laws) == 1 and len({tail.dim for tail in self.tails}) == 1
-        return sizes == {numbers + 1} and same and all(r >= 0 for r in self.reach)
+        known = not any(isinf(as_float(v)) for v in (*self.middles, *self.reach))
+        return sizes == {numbers + 1} and same and known and all(r >= 0 for r in self.reach)
 
     @property
     def unit(self) -> str:
