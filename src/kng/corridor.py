@@ -1,8 +1,7 @@
 """The corridor: plan, reserve, read, draw, settle. The order of its lines is the privacy argument.
 
 Above `reserve` nothing has been read but, under replace-one, the public number of records; so
-errors may speak. Below it only the value and a content-free failure can leave, and the charge
-stays whatever happens.
+errors may speak. Below it only the value and a content-free failure leave, and the charge stays.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from kng.core.lattice import AffineMap, Lattice
 from kng.core.noise.grouped import GroupedNoise
 from kng.core.noise.stored import Noisy
 from kng.core.parts import Point
-from kng.core.payment import Ledger, charged, settle
+from kng.core.payment import BLOCKS, Ledger, charged, settle
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
 from kng.core.provenance import Provenance
 from kng.core.records import GroupedSource, Source
@@ -82,6 +81,8 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
     # The time is taken here: after the draw it would tell how long that took.
     provenance = None if bits.seeded else Provenance.asked(stages[0].source.declared)
     charge = None
+    if ledger is None and BLOCKS.open and not bits.seeded:
+        BLOCKS.require_none_elsewhere()
     if ledger is not None:
         charge = charged(ledger, event, _parameters(plans, answer), stages[0].source.dataset)
         if charge.payload is not None:  # the same request was answered before
@@ -110,7 +111,7 @@ def release(stages: Sequence[Stage], answer: Answer, ledger: Ledger | None, bits
             provenance=provenance,
         )
     if ledger is not None and charge is not None:
-        settle(ledger, charge, result.to_json())
+        settle(ledger, charge, result.to_json)
     tell(Settled())
     return result
 

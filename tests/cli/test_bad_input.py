@@ -319,3 +319,48 @@ class TestLedger:
             outcome = run("median", ages, *AGE, "--epsilon", "1", "--seed", seed)
             assert outcome.code == 2
             assert message in outcome.err
+
+
+LONG, DIGITS = "a" * 3000, "9" * 5000
+COUNT = ("count", "{ages}", "--where", "age > 30", "--epsilon", "1")
+PLAN = ("plan", "mean", "--n", "300", "--bounds", "0:100")
+MODEL = ("plan", "huber", "--n", "300", "--epsilon", "1", "--bounds", "age=0:9", "--threshold", "1")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ((*COUNT, "--memory-limit", DIGITS), 2),
+        ((*COUNT, "--memory-limit", "٣GB"), 2),
+        (("histogram", "{ages}", "--levels", f"age={DIGITS}", "--epsilon", "1"), 2),
+        (("histogram", "{ages}", "--levels", "age=1e999", "--epsilon", "1"), 2),
+        ((*COUNT, "--by", f"age={DIGITS}"), 2),
+        ((*COUNT, "--ledger", LONG), 6),
+        (("init", "{ages}", "--yes", "--out", LONG), 2),
+        (("budget", "create", LONG, "--epsilon", "1"), 6),
+        (("budget", "verify", "{ledger}", "--head", "\udcff"), 6),
+        (("budget", "show", LONG), 6),
+        (("reproduce", "figure1", "--quick", "--out", LONG), 2),
+        ((*PLAN, "--epsilon", "1", "--spread", ""), 2),
+        ((*PLAN, "--epsilon", "1", "--centre", ","), 2),
+        ((*PLAN, "--epsilon", "1", "--simulate", "1e300"), 2),
+        ((*MODEL, "--spread", "1e-300"), 2),
+        ((*MODEL, "--coef", "1e300"), 2),
+    ],
+    ids=lambda value: (
+        " ".join(value)[:60].replace("{", "").replace("}", "") if isinstance(value, tuple) else None
+    ),
+)
+def test_odd_words_of_all_commands_are_told(run, ages, ledger, words, code):
+    outcome = run(*(word.format(ages=ages, ledger=ledger.path) for word in words))
+    assert (outcome.code, outcome.out) == (code, "")
+    assert outcome.err.count("Error:") == 1
+    assert "did not foresee" not in outcome.err
+    assert ledger.spent == 0
+
+
+def test_a_plan_of_next_to_no_epsilon_is_all_noise(run):
+    outcome = run(*PLAN, "--epsilon", "1e-300")
+    assert outcome.code == 0
+    assert "not worth it" in outcome.out
+    assert run(*PLAN, "--epsilon", "1", "--spread", "1e-300").code == 0

@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from ledger.mounts import may_mount
 
 from kng.cli import main as cli
 from kng.data import TableSource
+from kng.ledger import Ledger
 
 AGE = ("--column", "age", "--bounds", "0:120", "--epsilon", "0.5")
 
@@ -73,6 +76,38 @@ def test_failure_after_the_charge(run, ages, ledger, tmp_path, monkeypatch):
     assert "42" not in outcome.out + outcome.err
     assert float(ledger.spent) == 0.5
     assert not out.exists()
+
+
+@pytest.mark.skipif(not may_mount(), reason="needs the right to mount")
+def test_a_disk_that_is_full_after_the_charge(run, ages, tmp_path, monkeypatch):
+    """The answer that cannot be stored is not shown; the charge stays, and is seen as one."""
+    place = tmp_path / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", place], check=True)
+    try:
+        ledger, reserve = Ledger(place / "a.ledger", cap=1), Ledger.reserve
+
+        def reserve_and_fill(*given, **options):
+            charge = reserve(*given, **options)
+            with suppress(OSError), (place / "ballast").open("wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(4096))
+            return charge
+
+        monkeypatch.setattr(Ledger, "reserve", reserve_and_fill)
+        words, out = ("--ledger", ledger.path), tmp_path / "receipt.json"
+        outcome = run("median", ages, *AGE, *words, "--request-key", "k", "--out", out)
+        assert (outcome.code, outcome.out, out.exists()) == (70, "", False)
+        assert "The release was charged, but the ledger could not store it" in outcome.err
+        (place / "ballast").unlink()
+        assert [(e.state.value, float(e.epsilon)) for e in ledger.history()] == [("charged", 0.5)]
+        ledger.verify()
+        again = run("median", ages, *AGE, *words, "--request-key", "k")
+        assert again.code == 3
+        assert "The charge stays" in again.err
+        assert float(ledger.spent) == 0.5
+    finally:
+        subprocess.run(["umount", place], check=True)
 
 
 def test_unforeseen(run, ages, monkeypatch):

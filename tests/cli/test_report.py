@@ -51,6 +51,71 @@ def test_a_changed_receipt_is_not(run, receipt, ledger, part):
     assert f"they differ in {part}." in done.err
 
 
+def _leaves(body, path=()):
+    if not isinstance(body, dict | list) or not body:
+        yield path, body
+        return
+    for key, inner in body.items() if isinstance(body, dict) else enumerate(body):
+        yield from _leaves(inner, (*path, key))
+
+
+def _with(body, path, leaf):
+    inner = body = json.loads(json.dumps(body))
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = leaf
+    return body
+
+
+def test_any_change_of_any_part_is_found(run, ages, ledger, tmp_path):
+    """Every leaf of the JSON is covered, and so is how a number is written."""
+    path, quantiles = tmp_path / "quantiles.json", ("--q", "0.2", "--q", "0.5")
+    words = ("--ledger", ledger.path, "--out", path, "--where", "age > 20")
+    assert run("quantile", ages, *ASK, *quantiles, *words).code == 0
+    body, seen = json.loads(path.read_text()), 0
+    for place, leaf in _leaves(body):
+        for other in (f"{leaf} ", [leaf], None if leaf is not None else 0, _same_number(leaf)):
+            if other == leaf and type(other) is type(leaf):
+                continue
+            path.write_text(json.dumps(_with(body, place, other)))
+            done = run("verify", path, "--ledger", ledger.path)
+            assert done.code in (2, 6), (place, other)
+            seen += 1
+    for name in body:
+        path.write_text(json.dumps({key: part for key, part in body.items() if key != name}))
+        assert run("verify", path, "--ledger", ledger.path).code in (2, 6), name
+    path.write_text(json.dumps({**body, "note": "checked by the auditor"}))
+    assert "they differ in note." in run("verify", path, "--ledger", ledger.path).err
+    assert seen > 100
+
+
+def _same_number(leaf):
+    """Return what equals a leaf in Python and is written in another way."""
+    if isinstance(leaf, bool) or not isinstance(leaf, int):
+        return leaf
+    return bool(leaf) if leaf in (0, 1) else float(leaf)
+
+
+def test_a_name_that_stands_twice_is_refused(run, receipt, ledger):
+    # Some programs read the first of the two, and some the last.
+    text = receipt.read_text().replace('"epsilon":', '"epsilon": "1/1000", "epsilon":', 1)
+    receipt.write_text(text)
+    for words in (("verify", receipt, "--ledger", ledger.path), ("report", receipt)):
+        done = run(*words)
+        assert done.code == 2
+        assert "names something twice" in done.err
+
+
+def test_of_a_page_only_the_receipts_are_verified_and_that_is_said(run, receipt, ledger):
+    assert run("report", receipt).code == 0
+    page = receipt.with_suffix(".html")
+    page.write_text(page.read_text().replace("<h1>", "<h1>Not what was released: "))
+    done = run("verify", page, "--ledger", ledger.path)
+    assert done.code == 0
+    assert "Only the receipts inside median.html were checked" in done.out
+    assert "Only" not in run("verify", receipt, "--ledger", ledger.path).out
+
+
 def test_a_receipt_of_another_ledger_is_not(run, receipt, tmp_path):
     other = Ledger(tmp_path / "other.ledger", cap=1)
     done = run("verify", receipt, "--ledger", other.path)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import pytest
 
 import kng
+from kng.core.errors import KngError
 
 TABLE = """
 [tables.survey]
@@ -170,3 +172,47 @@ def test_the_total_must_fit(run, here, ledger):
 def test_a_seed_and_a_ledger(run, here, ledger):
     assert run("run", "q.toml", "--seed", "1").code == 2
     assert ledger.spent == 0
+
+
+def test_receipts_of_a_batch_are_verified_and_reported(run, here, ledger):
+    assert run("run", "q.toml", "--out", "answers").code == 0
+    for name in ("typical", "spread", "model", "old"):
+        done = run("verify", f"answers/{name}.json", "--ledger", ledger.path)
+        assert (done.code, done.err) == (0, "")
+        assert f"{name}.json is the receipt stored in entry 2" in done.out
+    body = json.loads((here / "answers" / "old.json").read_text())
+    (here / "changed.json").write_text(json.dumps({**body, "value": body["value"] + 1}))
+    done = run("verify", "changed.json", "--ledger", ledger.path)
+    assert done.code == 6
+    assert "they differ in value." in done.err
+    # What the ledger shows of the charge is all of its receipts.
+    stored = run("budget", "history", ledger.path, "--receipt", 2).out
+    (here / "batch.json").write_text(stored)
+    assert run("verify", "batch.json", "--ledger", ledger.path).out.count("Verified:") == 4
+    assert run("report", "batch.json").code == 0
+    assert "4 private answers" in (here / "batch.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"), [(KeyboardInterrupt(), 130), (KngError("gone"), 70)], ids=["ctrl-c", "lost"]
+)
+def test_what_was_answered_before_a_failure_is_stored(run, here, ledger, monkeypatch, fault, code):
+    count, total = kng.count, []
+
+    @functools.wraps(count)
+    def counting(*given, **options):
+        total.append(options)
+        if len(total) == 2:  # after the rehearsal
+            raise fault
+        return count(*given, **options)
+
+    head, typical, *rest, old = QUESTIONS.split("[[question]]")
+    (here / "q.toml").write_text("[[question]]".join([head, typical, old, *rest]))
+    monkeypatch.setattr(kng, "count", counting)
+    done = run("run", "q.toml", "--out", "answers")
+    assert done.code == code
+    assert [p.name for p in (here / "answers").iterdir()] == ["typical.json"]
+    assert float(ledger.spent) == 0.9
+    assert run("verify", "answers/typical.json", "--ledger", ledger.path).code == 0
+    assert list(json.loads(ledger.release_of(2))["releases"]) == ["typical"]
+    ledger.verify()

@@ -233,3 +233,47 @@ def test_predictions_of_quantile_planes_know_that_scores_jump():
         plain = plain_fit(model, X, y)
         held.append((np.array(interval.low) <= plain) & (plain <= np.array(interval.high)))
     assert (np.mean(held, axis=0) >= 0.9 - 3 * (0.09 / 60) ** 0.5).all()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("epsilon", ["1e-30", "1e-6", 1, 1e6])
+@pytest.mark.parametrize("bounds", [(0, 10), (0, 1e-300), (-1e300, 1e300), (1e15, 1e15 + 1)])
+@pytest.mark.parametrize(
+    "options", [{}, {"missing": None}, {"neighbours": "add-remove"}], ids=["drop", "filled", "n"]
+)
+def test_extreme_numbers_have_finite_intervals_or_are_refused(epsilon, bounds, options):
+    stated = {"missing": bounds[0]} if "missing" in options else options
+    for statistic in (kng.mean, kng.sum, kng.variance, kng.median):
+        try:
+            release = statistic(VALUES, bounds=bounds, epsilon=epsilon, **stated)
+        except SpecError as error:
+            # Before the charge: the answer could be one that no float can hold.
+            assert "float64 cannot hold" in str(error)  # noqa: PT017
+            assert bounds[1] == 1e300
+            continue
+        assert Release.from_json(release.to_json()) == release
+        if release.noise is None:
+            continue
+        for level in (1e-12, 0.5, 0.999999):
+            interval = release.noise_interval(level)
+            assert np.isfinite([interval.low, interval.high, interval.margin]).all()
+            assert interval.low <= interval.high
+
+
+def test_no_level_is_promised_that_floats_cannot_tell():
+    release = kng.histogram([1, 2, 3], edges=[0, 2, 4], epsilon=1)
+    assert release.noise_interval(1 - 1e-8).margin[0] < 60
+    with pytest.raises(SpecError, match="level must be at most"):
+        release.noise_interval(1 - 1e-15)
+
+
+def test_means_that_are_pulled_into_a_ball_have_an_interval_around_where_they_were():
+    options = {"bounds": kng.domains.L2Ball(8), "epsilon": 0.2, **FILLED}
+    for seed in range(60):
+        release = kng.mean(PAIRS - 5, random_state=seed, **options)
+        interval = release.noise_interval(0.5)
+        for low, high, margin, value in zip(
+            interval.low, interval.high, interval.margin, release.value, strict=True
+        ):
+            assert -8 <= low <= high <= 8
+            assert margin == pytest.approx(max(value - low, high - value))

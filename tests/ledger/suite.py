@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from datetime import timedelta
 from fractions import Fraction as F
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -15,9 +19,10 @@ import kng
 from kng.core.errors import BudgetError, LedgerError, SpecError
 from kng.core.events import Repeated, watched_by
 from kng.core.payment import Ledger as Protocol
-from kng.ledger import Ledger, State
+from kng.ledger import Ledger, State, entries
 
 ASKED = {"bounds": (0, 100), "granularity": 1, "epsilon": "0.5"}
+FIT = {"bounds_X": (0, 100), "bounds_y": (0, 100), "epsilon": "0.5"}
 RECORDS = np.arange(100.0)
 
 
@@ -160,6 +165,53 @@ def test_versions_may_differ_between_two_tries(place) -> None:
     ledger = Ledger(place, cap=1).request("k")
     ledger.settle(ledger.reserve(event(), parameters='{"a": 1, "version": "1"}'), "answer")
     assert ledger.reserve(event(), parameters='{"version": "2", "a": 1}').payload == "answer"
+
+
+def test_a_request_that_many_make_at_once_is_charged_once(place) -> None:
+    ledger, together = Ledger(place, cap=2), Barrier(8)
+
+    def ask(_: int) -> float | str:
+        together.wait()
+        try:
+            return float(kng.median(RECORDS, **ASKED, ledger=ledger.request("k")))
+        except BudgetError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(ask, range(8)))
+    answers = {answer for answer in found if isinstance(answer, float)}
+    assert len(answers) == 1
+    assert all("no stored answer" in text for text in found if isinstance(text, str))
+    assert (ledger.spent, len(ledger.history())) == (F(ASKED["epsilon"]), 1)
+    assert float(kng.median(RECORDS, **ASKED, ledger=ledger.request("k"))) in answers
+    ledger.verify()
+
+
+def test_analysts_who_race_stay_below_their_shares(place) -> None:
+    account = Ledger(place, cap=1)
+    shares = [Ledger(place, analyst=name, cap="0.75") for name in ("ann", "bob")]
+
+    def charge(at: int) -> bool:
+        try:
+            shares[at % 2].reserve(event("0.1"), parameters="{}")
+        except BudgetError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(charge, range(40))) == 10
+    assert account.spent == sum(share.spent for share in shares) == 1
+    assert all(share.spent <= F(7, 10) for share in shares)
+    account.verify()
+
+
+def test_a_clock_that_goes_back_is_no_alarm(place, monkeypatch) -> None:
+    ledger, now = Ledger(place, cap=1), entries.now()
+    for days in (0, -400, 3):
+        monkeypatch.setattr(entries, "now", lambda days=days: now + timedelta(days=days))
+        ledger.settle(ledger.reserve(event("0.1"), parameters="{}"), "answer")
+    assert [entry.state for entry in ledger.history()] == [State.RELEASED] * 3
+    ledger.verify()
 
 
 def test_a_request_that_was_cut_short_stays_charged(place) -> None:
@@ -322,10 +374,83 @@ def test_a_block_sets_the_ledger(place) -> None:
         kng.LinearRegression(epsilon="0.5", bounds_X=(0, 100), bounds_y=(0, 100)).fit(
             RECORDS[:, None], RECORDS
         )
-        with ThreadPoolExecutor(1) as pool:  # a thread of its own has no block
-            pool.submit(kng.median, RECORDS, **ASKED).result()
     kng.median(RECORDS, **ASKED)
     assert ledger.spent == F(3, 2)
+
+
+def test_a_thread_in_no_block_is_refused_while_one_is_open(place) -> None:
+    # Nobody can tell whether it was meant to be paid for; Python gives threads no block.
+    with ThreadPoolExecutor(1) as pool, Ledger(place, cap=2) as ledger:
+        with pytest.raises(SpecError, match="ledger is missing: a with block"):
+            pool.submit(kng.median, RECORDS, **ASKED).result()
+        with pytest.raises(SpecError, match="ledger is missing"):
+            pool.submit(kng.LinearRegression(**FIT).fit, RECORDS[:, None], RECORDS).result()
+        pool.submit(kng.median, RECORDS, **ASKED, ledger=ledger).result()
+        pool.submit(copy_context().run, lambda: kng.median(RECORDS, **ASKED)).result()
+        # A plan and a simulation are paid by nobody.
+        pool.submit(kng.median.plan, n=10, epsilon=1, bounds=(0, 100)).result()
+        pool.submit(kng.median, RECORDS, **ASKED, random_state=1).result()
+
+        def own() -> None:
+            with ledger.request("its own"):
+                kng.median(RECORDS, **ASKED)
+
+        pool.submit(own).result()
+    kng.median(RECORDS, **ASKED)
+    assert ledger.spent == 3 * F(ASKED["epsilon"])
+
+
+def test_a_simulation_of_a_plan_is_paid_by_nobody(place) -> None:
+    with Ledger(place, cap=2) as ledger:
+        for plan in (
+            kng.mean.plan(n=100, epsilon=1, bounds=(0, 10)),
+            kng.HuberRegressor(epsilon=1, threshold=1, bounds_X=(0, 1)).plan(n=500, features=1),
+        ):
+            plan.simulate(replicates=2)
+        kng.median(RECORDS, **ASKED)
+    assert ledger.spent == F(ASKED["epsilon"])
+
+
+def test_blocks_end_by_themselves(place) -> None:
+    one, other = Ledger(place, cap=2), Ledger(place, cap=1, account="b")
+
+    def paying(ledger):
+        with ledger:
+            yield
+
+    first, second = paying(one), paying(other)
+    next(first)
+    next(second)
+    first.close()  # not in the order in which they began
+    kng.median(RECORDS, **ASKED)
+    assert (one.spent, other.spent) == (0, F(ASKED["epsilon"]))
+    second.close()
+    with pytest.raises(ValueError, match="in the block"), one:
+        raise ValueError("in the block")
+    kng.median(RECORDS, **ASKED)
+    with ThreadPoolExecutor(1) as pool:  # and no block is left open
+        pool.submit(kng.median, RECORDS, **ASKED).result()
+    assert (one.spent, other.spent) == (0, F(ASKED["epsilon"]))
+
+
+def test_tasks_have_the_block_that_they_were_made_in(place) -> None:
+    one, other = Ledger(place, cap=2), Ledger(place, cap=2, account="b")
+
+    async def ask() -> None:
+        await asyncio.sleep(0)
+        kng.median(RECORDS, **ASKED)
+
+    async def within(ledger, times) -> None:
+        with ledger:
+            await asyncio.gather(*(asyncio.create_task(ask()) for _ in range(times)))
+            await asyncio.to_thread(kng.median, RECORDS, **ASKED)
+
+    async def all_of_them() -> None:
+        await asyncio.gather(within(one, 2), within(other, 1))
+
+    asyncio.run(all_of_them())
+    each = F(ASKED["epsilon"])
+    assert (one.spent, other.spent) == (3 * each, 2 * each)
 
 
 def test_a_ledger_that_was_lost_in_part_books_what_is_stated(place) -> None:

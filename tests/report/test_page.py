@@ -11,6 +11,7 @@ import pytest
 from report.kinds import kinds
 
 import kng
+from kng.core.errors import SpecError
 from kng.core.release import Release
 from kng.report import History, Receipt, page, read_receipts
 
@@ -172,7 +173,7 @@ def test_several_receipts_make_one_page(tmp_path):
     assert "together they cost 2." in found.text
     path = tmp_path / "both.html"
     path.write_text(text)
-    assert [one.body() for one in read_receipts(str(path))] == [
+    assert [one.body for one in read_receipts(str(path))] == [
         json.loads(mean.to_json()),
         json.loads(median.to_json()),
     ]
@@ -182,3 +183,34 @@ def test_epsilons_of_different_promises_are_not_added():
     one, other = kinds()["median"], kinds()["median of a private number"]
     assert "together they cost" not in page([Receipt.of(one), Receipt.of(other)])
     assert "together they cost" in page([Receipt.of(one), Receipt.of(one)])
+
+
+NUMBERS = [("law", "rate"), ("law", "delta"), ("epsilon",), ("bounds", "high", 0)]
+NUMBERS += [("noise", "reach", 0), ("noise", "middles", 0), ("lattice", "step", 0)]
+NONE_OF_OURS = ["1e999999999", "1/0", "NaN", "<b>", "0.5 "]
+LARGE = "9" * 4000
+
+
+@pytest.mark.parametrize(
+    ("part", "number"),
+    [(part, number) for part in NUMBERS for number in NONE_OF_OURS]
+    + [(part, LARGE) for part in NUMBERS[3:-1]],
+    ids=lambda value: str(value)[:24],
+)
+def test_a_number_that_no_receipt_of_ours_holds_is_refused(part, number):
+    # At once: 1e999999999 is not written out.
+    release = kng.mean([1, 2, None], bounds=(0, 4), epsilon=1)
+    body = inner = json.loads(release.to_json())
+    for key in part[:-1]:
+        inner = inner[key]
+    inner[part[-1]] = number
+    with pytest.raises(SpecError, match="release"):
+        Release.from_json(json.dumps(body))
+
+
+def test_noise_that_no_float_can_hold_is_told():
+    release = kng.median(range(9), bounds=(0, 9), epsilon=1, missing=0)
+    body = json.loads(release.to_json())
+    body["noise"]["rate"] = LARGE
+    with pytest.raises(SpecError, match="no float can; it was changed"):
+        Release.from_json(json.dumps(body)).noise_interval()

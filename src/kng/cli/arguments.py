@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
+from math import isinf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -107,6 +108,8 @@ def _levels(text: str) -> list[Any]:
     if cells and all(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in cells):
         return [cell[1:-1] for cell in cells]
     if all(_NUMBER.fullmatch(cell) for cell in cells):
+        if any(isinf(float(cell)) for cell in cells):
+            raise SpecError("levels must be numbers that float64 can hold, or texts in quotes.")
         return [int(cell) if cell.lstrip("+-").isdigit() else float(cell) for cell in cells]
     return cells
 

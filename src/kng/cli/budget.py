@@ -170,12 +170,13 @@ def _cap(
 
 def _require_new(file: str, account: str | None) -> None:
     """Refuse a file or an account that is there."""
-    from pathlib import Path
+    import os
 
     from kng.core.errors import SpecError
     from kng.ledger import Ledger
 
-    there = account is None and "://" not in file and Path(file).exists()
+    # False for names that are too long, which the ledger tells.
+    there = account is None and "://" not in file and os.path.exists(file)
     if not there and (account is not None or "://" in file):
         try:
             Ledger(file, account=account or "default")

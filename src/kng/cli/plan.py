@@ -120,20 +120,38 @@ def plan(statistic: str, **options: Any) -> None:
     quantreg, expectile, logistic or poisson. The plan is made from public facts and your guesses
     alone: no record is read and nothing is charged.
     """
+    import numpy as np
+
+    from kng.core.errors import KngError, SpecError
     from kng.core.exact import whole
 
     _refuse(statistic, options)
     replicates = options["simulate"]
     count = None if replicates is None else whole(replicates, "--simulate", 1)
+    try:
+        with np.errstate(all="ignore"):
+            _told(statistic, options, count)
+    except KngError:
+        raise
+    except (ArithmeticError, ValueError):  # no record was read, so it can be said
+        raise SpecError(
+            "The plan cannot be computed in floats: epsilon, a bound or a guess is too large or "
+            "too small. Give numbers of ordinary size."
+        ) from None
+
+
+def _told(statistic: str, options: Mapping[str, Any], count: int | None) -> None:
+    """Show a plan, and store what is asked for."""
     found = _model(statistic, options) if statistic in MODELS else _statistic(statistic, options)
     picture = None if options["svg"] is None else found.to_svg()
     text = found.to_json(indent=2)
+    run = None if count is None else found.simulate(count)
     for name, content in (("out", text), ("svg", picture)):
         if options[name] is not None and content is not None:
             _write(f"--{name}", options[name], content)
     click.echo(text if options["as_json"] else repr(_by_commands(found, statistic)))
-    if count is not None:
-        click.echo(f"\n{found.simulate(count)!r}", err=options["as_json"])
+    if run is not None:
+        click.echo(f"\n{run!r}", err=options["as_json"])
     for name in ("out", "svg"):
         if options[name] is not None:
             click.echo(f"Plan written to {options[name]}", err=True)
@@ -167,12 +185,15 @@ def _refuse(statistic: str, options: Mapping[str, Any]) -> None:
 def _shared(statistic: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the words alone can tell, under the names of the library."""
     from kng.cli.arguments import listed, one_or_several
+    from kng.core.errors import SpecError
 
     names = ("n", "epsilon", "target", "neighbours", "records_per_person", *_TAKES[statistic])
     given = {name: options[name] for name in names if options[name] not in (None, (), False)}
     for name in _GUESSES:
         if name in given:
-            cells = listed(given[name])
+            cells = [cell for cell in listed(given[name]) if cell]
+            if not cells:
+                raise SpecError(f"--{name} must be a number, got {given[name]!r}.")
             given[name] = cells if len(cells) > 1 or name in ("coef", "shares") else cells[0]
     if "q" in given:
         given["q"] = one_or_several(given["q"])

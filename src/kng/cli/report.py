@@ -62,8 +62,11 @@ def verify(receipt: str, ledger: str, account: str | None) -> None:
     """Check a receipt against the ledger that paid for it.
 
     RECEIPT must be the one that the ledger has stored, word for word. The whole ledger is checked
-    too: its hash chain and its sums. Needs no write access.
+    too: its hash chain and its sums. Needs no write access. Of a page the receipts in it are
+    checked, not what stands around them.
     """
+    from shlex import quote
+
     from kng.cli.arguments import open_ledger
     from kng.cli.budget_views import verified
     from kng.report import read_receipts
@@ -79,6 +82,12 @@ def verify(receipt: str, ledger: str, account: str | None) -> None:
         click.echo(
             f"Verified: {one.called} is the receipt stored in entry {entry} of {book.called}."
         )
+    if found[0].in_page:
+        click.echo(
+            f"Only the receipts inside {found[0].called} were checked, not the text and pictures "
+            f"around them. To be sure of these, make the page anew: kng report {quote(receipt)} "
+            "--out new.html"
+        )
     click.echo(verified(book))
 
 
@@ -87,8 +96,9 @@ def _entry(receipt: Receipt, ledger: Ledger) -> int:
     import json
 
     from kng.core.errors import LedgerError
+    from kng.estimators.batch import stored_receipts
 
-    origin, body = receipt.release.provenance, receipt.body()
+    origin = receipt.release.provenance
     history = {entry.sequence: entry for entry in ledger.history()}
     # Receipts of version 0.1 name no entry, so all of them are looked at.
     named = None if origin is None else origin.entry
@@ -102,13 +112,15 @@ def _entry(receipt: Receipt, ledger: Ledger) -> int:
         stored = ledger.release_of(number)
         if stored is None:
             continue
-        if json.loads(stored) == body:
+        bodies = [json.loads(each) for each in stored_receipts(stored)]
+        if any(map(receipt.is_stored_as, bodies)):
             return number
         if named is not None:
+            differing = min((_differing(body, receipt.body) for body in bodies), key=len)
             raise LedgerError(
                 f"{receipt.called} is not the receipt stored in entry {number} of "
-                f"{ledger.called}: they differ in {_differing(json.loads(stored), body)}. It was "
-                "changed, or belongs to another ledger."
+                f"{ledger.called}: they differ in {', '.join(differing)}. It was changed, or "
+                "belongs to another ledger."
             )
     where = "any entry" if named is None else f"entry {named}"
     raise LedgerError(
@@ -117,9 +129,9 @@ def _entry(receipt: Receipt, ledger: Ledger) -> int:
     )
 
 
-def _differing(stored: dict[str, Any], given: dict[str, Any]) -> str:
+def _differing(stored: dict[str, Any], given: dict[str, Any]) -> list[str]:
     names = [name for name in {**stored, **given} if stored.get(name) != given.get(name)]
-    return ", ".join(names)
+    return names or ["how numbers are written"]
 
 
 def history_of(ledger: Ledger) -> History:

@@ -251,7 +251,12 @@ def _folder(name: str) -> Path:
     from kng.core.errors import SpecError
 
     folder = Path(name)
-    if folder.exists() and not folder.is_dir():
+    try:
+        there = folder.exists()
+    except (OSError, ValueError) as error:  # a name that is too long, say
+        reason = getattr(error, "strerror", None) or "not a name"
+        raise SpecError(f"--out {folder} cannot be made ({reason}).") from None
+    if there and not folder.is_dir():
         raise SpecError(f"--out must name a folder; {folder} is a file.")
     return folder
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -63,11 +63,12 @@ def run(questions: str, **options: Any) -> None:
         files = _files(batch, options["out"], opened)
         with progress_shown(quiet=is_quiet() or options["as_json"]):
             found, troubles = [], []
-            released = answers(batch.questions, costs, ledger)
-            for question, release in zip(batch.questions, released, strict=True):
-                found.append((question.name, release))
-                if files is not None:
-                    troubles += _store(files[question.name], release)
+            # Closed at once if it is interrupted, so that what was answered is stored.
+            with closing(answers(batch.questions, costs, ledger)) as released:
+                for question, release in zip(batch.questions, released, strict=True):
+                    found.append((question.name, release))
+                    if files is not None:
+                        troubles += _store(files[question.name], release)
         troubles += _deliver(found, options["as_json"])
     _complain(troubles)
     if options["out"] is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from itertools import groupby
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from kng.core.errors import SpecError, SpecTypeError
 from kng.core.naming import argument
 
+_STORED = re.compile(r"-?[0-9]+(/[0-9]+)?")
 _MOST_DIGITS = 300
 _LARGEST = 10**_MOST_DIGITS
 # float64 holds these, and one divided by them, with all their digits.
@@ -116,6 +119,24 @@ def whole(value: Any, name: str, least: int) -> int:
             f"{argument(name)} must be a whole number of at least {least}, got {value}."
         )
     return int(number)
+
+
+def as_stored(text: Any) -> Fraction:
+    """Read a number of a receipt, which has it as ``str`` writes a Fraction.
+
+    Nothing else is read: somebody may have put 1e999999999 there, which would be written out.
+    """
+    if not isinstance(text, str) or _STORED.fullmatch(text) is None:
+        raise SpecError("this release holds something other than a number where one belongs.")
+    return Fraction(text)
+
+
+def as_float(number: Fraction) -> float:
+    """Return the nearest float, or an infinite one where none is large enough."""
+    try:
+        return float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
 
 
 def show(number: Fraction) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kng.core.errors import SpecError
+from kng.core.exact import as_stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,4 +44,7 @@ class Law:
             for name, text in found.items()
         ):
             raise SpecError("this release holds something other than text where text belongs.")
+        for number in (found["rate"], found["delta"]):
+            if number is not None:
+                as_stored(number)
         return cls(**found)

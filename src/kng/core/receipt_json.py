@@ -11,6 +11,7 @@ import numpy as np
 
 from kng.core.bounds import Bounds
 from kng.core.errors import SpecError
+from kng.core.exact import as_stored
 from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.law import Law
@@ -97,7 +98,7 @@ def _groups(raw: Any) -> Groups | None:
 
 def fields(text: str) -> dict[str, Any]:
     """Read the fields of a release; anything but one raises an error of some kind."""
-    raw = json.loads(text)
+    raw = unambiguous(text)
     if raw["format"] not in _READ:
         raise SpecError(f"unknown release format {raw['format']!r}; expected {FORMAT!r}.")
     columns, units = raw["bounds"]["columns"], raw["units"]
@@ -122,13 +123,13 @@ def fields(text: str) -> dict[str, Any]:
         ),
         "scalar": not isinstance(raw["value"], list),
         "event": PrivacyEvent(
-            epsilon=Fraction(raw["epsilon"]),
-            width=Fraction(raw["loss_range"]),
+            epsilon=as_stored(raw["epsilon"]),
+            width=as_stored(raw["loss_range"]),
             mechanism=raw["mechanism"],
             neighbours=raw["neighbours"],
             records_per_person=_wholes([raw["records_per_person"]])[0],
             guarantee=Guarantee(raw["guarantee"]),
-            rho=Fraction(raw.get("rho", 0)),
+            rho=as_stored(raw.get("rho", "0")),
         ),
         "sampler": raw["sampler"],
         "bounds": Bounds(
@@ -152,6 +153,22 @@ def fields(text: str) -> dict[str, Any]:
     }
 
 
+def unambiguous(text: str) -> Any:
+    """Read JSON in which no name stands twice: programs differ in which of the two they read."""
+    return json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise SpecError("this release names something twice; it was changed.")
+    return found
+
+
+def _refused(constant: str) -> Any:
+    raise SpecError(f"this release holds {constant}, which is no number; it was changed.")
+
+
 def _wholes(numbers: Sequence[Any]) -> tuple[int, ...]:
     """Return whole numbers as they are; anything else would be cut to one."""
     if not all(type(number) is int for number in numbers):
@@ -164,4 +181,4 @@ def _texts(numbers: Sequence[Fraction]) -> list[str]:
 
 
 def _fractions(texts: Sequence[str]) -> tuple[Fraction, ...]:
-    return tuple(Fraction(text) for text in texts)
+    return tuple(as_stored(text) for text in texts)

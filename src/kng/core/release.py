@@ -96,7 +96,13 @@ class Release:
                 f"This {self.statistic} says nothing about its noise: the law depends on the "
                 "records, or the receipt is of an earlier version. docs/noise.md lists what does."
             )
-        ends = self.noise.ends(self, chance)
+        try:
+            with np.errstate(all="ignore"):
+                ends = self.noise.ends(self, chance)
+        except (ArithmeticError, np.linalg.LinAlgError):  # receipts of ours have none of these
+            raise SpecError(
+                "The noise of this release holds numbers that no float can; it was changed."
+            ) from None
         sides = (ends.low, ends.high, ends.margin)
         low, high, margin = (side[0] if self.scalar else side for side in sides)
         return NoiseInterval(low, high, margin, chance, self.noise.kind, self.noise.unit)
@@ -263,6 +269,9 @@ class Release:
         # Every group has as many numbers.
         whole = self.groups is None or not (self.scalar or len(self.integers) % len(self.groups))
         stated = fits and (self.noise is None or self.noise.fits(len(self.exact_value)))
+        if fits and inside:
+            # What no float can hold is no answer of ours, and no bound of anybody's.
+            list(map(float, (*self.exact_value, *self.bounds.low, *self.bounds.high)))
         if not (stated and inside and mapped and whole and (single or not self.scalar)):
             raise SpecError("this release does not fit together; it was changed or cut.")
 

@@ -19,7 +19,7 @@ _LEAST = 2**27
 # Beyond what any machine has, and within what engines can be told.
 _MOST, _MOST_THREADS = 2**50, 1024
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*(\d{1,40}(?:\.\d{1,40})?)\s*([KMGT]?)i?B?\s*", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ release. Costs add up: epsilons, ranges of the loss, and rhos (docs/proofs/lemma
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -155,7 +155,7 @@ def together(costs: Sequence[Cost]) -> PrivacyEvent:
 
 def answers(
     questions: Sequence[Question], costs: Sequence[Cost], ledger: Ledger | None
-) -> Iterator[Release]:
+) -> Generator[Release, None, None]:
     """Charge the whole, then yield one release after the other.
 
     Parameters
@@ -174,11 +174,14 @@ def answers(
         yield from _stored(charge.payload, questions)
         return
     found = {}
-    for question, cost in zip(questions, costs, strict=True):
-        release = _drawn(question, _Paid(ledger, charge, cost))
-        found[question.name] = json.loads(release.to_json())
-        yield release
-    settle(ledger, charge, json.dumps({"format": FORMAT, "releases": found}))
+    try:
+        for question, cost in zip(questions, costs, strict=True):
+            release = _drawn(question, _Paid(ledger, charge, cost))
+            found[question.name] = json.loads(release.to_json())
+            yield release
+    finally:
+        if found:  # whatever stopped the rest: what was answered can be read and verified
+            settle(ledger, charge, lambda: json.dumps({"format": FORMAT, "releases": found}))
 
 
 def _drawn(question: Question, paid: _Paid) -> Release:
@@ -201,7 +204,26 @@ def _parameters(questions: Sequence[Question], costs: Sequence[Cost]) -> str:
     return json.dumps({"statistic": "batch", "questions": named})
 
 
+def stored_receipts(text: str) -> list[str]:
+    """Return the receipts in what a ledger stores for a charge: of one release, or of a batch.
+
+    Parameters
+    ----------
+    text : str
+        A receipt, or what a batch has stored.
+    """
+    found = json.loads(text)
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        return [text]
+    return [json.dumps(receipt) for receipt in found["releases"].values()]
+
+
 def _stored(payload: str, questions: Sequence[Question]) -> Iterator[Release]:
     releases = json.loads(payload)["releases"]
     for question in questions:
+        if question.name not in releases:
+            raise PrivateZoneError(
+                f"Question {question.name!r} was cut short after the batch was charged; the charge "
+                "stays. Ask it anew, which is charged again."
+            )
         yield Release.from_json(json.dumps(releases[question.name]))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from math import isinf
 
 from kng.bases import Uniform
 from kng.core.bounds import Bounds
 from kng.core.encoding import Encoding
 from kng.core.errors import SpecError
+from kng.core.exact import as_float
 from kng.core.groups import Groups
 from kng.core.lattice import Lattice
 from kng.core.naming import argument
@@ -45,9 +47,20 @@ def noisy_plan(
     epsilon: Fraction,
 ) -> NoisePlan:
     """Plan K-norm noise on sums; public facts only."""
+    _require_floats(answers)
     loss = Summed(sums)
     problem = Problem(loss, norm, Whole(loss.dim, base=Uniform()), records, answers, unit)
     return planned(KNorm(), problem, epsilon, "auto")
+
+
+def _require_floats(answers: Lattice) -> None:
+    """Refuse answers that no float can hold; found later they would fail after the charge."""
+    ranges = set(zip(answers.origin, answers.step, answers.last, strict=True))
+    if any(isinf(as_float(end)) for o, h, k in ranges for end in (o, o + h * k)):
+        raise SpecError(
+            "bounds are so large that the answer can be above 1e308, which float64 cannot hold. "
+            "Give bounds of ordinary size, in other units if need be."
+        )
 
 
 def estimate(plan: NoisePlan, drawn: Point) -> Point:

@@ -18,7 +18,7 @@ from kng.core.groups import Groups
 from kng.core.kinds import members, require
 from kng.core.naming import Code, argument, in_python, keyword
 from kng.core.parts import Base, Domain, Norm, described
-from kng.core.payment import LEDGERS, Ledger
+from kng.core.payment import BLOCKS, Ledger
 from kng.core.privacy import AddRemove, PrivacyUnit, RemoveAndAdd, ReplaceOne, read_records
 from kng.core.records import USUAL_MEMORY, Opened, Source
 from kng.data import ALL, Present, Table
@@ -201,7 +201,7 @@ def _numbers(
 def _ledger(value: Any) -> Ledger | None:
     """Return who pays: a ledger, the one at a path or an address, or that of a ``with`` block."""
     if value is None:
-        blocks = LEDGERS.get()
+        blocks = BLOCKS.ours.get()
         return blocks[-1] if blocks else None
     if isinstance(value, str | os.PathLike):
         return StoredLedger(value)

@@ -14,7 +14,7 @@ from kng.core.composition import epsilon_at, read_delta
 from kng.core.errors import LedgerError, SpecError, SpecTypeError
 from kng.core.exact import whole
 from kng.core.naming import argument, call
-from kng.core.payment import LEDGERS, Charge
+from kng.core.payment import BLOCKS, Charge
 from kng.core.privacy import PrivacyEvent, read_records
 from kng.ledger import charging, opening, restoring, rows
 from kng.ledger.accepting import accept, read_currency, read_name, read_relation, read_text
@@ -23,6 +23,7 @@ from kng.ledger.amounts import read_cap, tell
 from kng.ledger.backend import Backend, SqliteFile, backend_of
 from kng.ledger.charging import Purse
 from kng.ledger.entries import Booking, Entry
+from kng.ledger.rows import Connection
 
 
 class Ledger:
@@ -324,14 +325,14 @@ class Ledger:
         with self._backend.reading() as db:
             self._backend.audit(db)
             charging.account_in(db, self._purse)
-            if head is not None and not rows.has_hash(db, read_text(head, "head")):
+            if head is not None and not _has_hash(db, read_text(head, "head")):
                 raise LedgerError(
                     f"{self.called} does not contain the head {head!r}: it is an older copy or "
                     "another ledger. Put back the newest copy."
                 )
 
     def __enter__(self) -> Self:
-        LEDGERS.set((*LEDGERS.get(), self))
+        BLOCKS.enter(self)
         return self
 
     def __exit__(
@@ -340,7 +341,7 @@ class Ledger:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        LEDGERS.set(LEDGERS.get()[:-1])
+        BLOCKS.leave(self)
 
     def __repr__(self) -> str:
         return f"Ledger({self.called!r}, {self._purse})"
@@ -366,6 +367,10 @@ class Ledger:
     def _limit(self) -> Account | Share:
         account, analyst = self._read(), self._purse.analyst
         return account if analyst is None else account.share(analyst)
+
+
+def _has_hash(db: Connection, head: str) -> bool:
+    return head.isascii() and rows.has_hash(db, head)  # a text that is no UTF-8 is no hash
 
 
 def _reopen(kind: type[Ledger], path: str, purse: Purse) -> Ledger:

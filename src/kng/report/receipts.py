@@ -10,6 +10,7 @@ from typing import Any
 
 from kng.core.errors import SpecError
 from kng.core.release import Release
+from kng.estimators.batch import stored_receipts
 
 # The class of the elements of a page that hold receipts.
 RECEIPT = "receipt"
@@ -22,15 +23,22 @@ class Receipt:
     release: Release
     text: str
     called: str = "receipt.json"
+    in_page: bool = False
 
     @classmethod
     def of(cls, release: Release) -> Receipt:
         """Return the receipt of a release that was just made."""
         return cls(release, release.to_json(indent=2))
 
+    @property
     def body(self) -> Any:
-        """Return what the text says; layout does not matter."""
+        """What the text says; layout does not matter."""
         return json.loads(self.text)
+
+    def is_stored_as(self, body: Any) -> bool:
+        """Tell whether another text says the same; 1, 1.0 and true are not the same."""
+        one, other = (json.dumps(each, sort_keys=True) for each in (self.body, body))
+        return one == other
 
 
 def read_receipts(path: str) -> list[Receipt]:
@@ -46,8 +54,8 @@ def read_receipts(path: str) -> list[Receipt]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a text"
         raise SpecError(f"cannot read the receipt {path} ({reason}).") from None
-    texts = [text]
-    if text.lstrip().startswith("<"):
+    texts, paged = [text], text.lstrip().startswith("<")
+    if paged:
         reader = _Pages()
         reader.feed(text)
         reader.close()
@@ -55,12 +63,20 @@ def read_receipts(path: str) -> list[Receipt]:
     if not texts:
         raise SpecError(f"{path} holds no receipt. Give what --out has written.")
     found = []
-    for one in texts:
-        try:
-            found.append(Receipt(Release.from_json(one), one, Path(path).name))
-        except SpecError as error:
-            raise SpecError(f"{path} is not a receipt: {error.message}") from None
+    try:
+        for one in [receipt for text in texts for receipt in _single(text)]:
+            found.append(Receipt(Release.from_json(one), one, Path(path).name, paged))
+    except SpecError as error:
+        raise SpecError(f"{path} is not a receipt: {error.message}") from None
     return found
+
+
+def _single(text: str) -> list[str]:
+    """Return the receipts of a text; what is none is left to who reads it."""
+    try:
+        return stored_receipts(text)
+    except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
+        return [text]
 
 
 class _Pages(HTMLParser):

@@ -10,6 +10,9 @@ from typing import Literal, Protocol
 from kng.core.errors import SpecError
 from kng.core.lattice import AffineMap, Lattice
 
+# What is left beyond is far above the error of sums, quadratures and smoothed draws.
+_LARGEST = 0.99999999
+
 Kind = Literal["exact", "ranks", "predicted"]
 
 
@@ -86,4 +89,9 @@ def read_level(level: float) -> float:
     found = float(level)
     if not 0 < found < 1:
         raise SpecError(f"level must lie strictly between 0 and 1, as in 0.95; got {level}.")
+    if found > _LARGEST:
+        raise SpecError(
+            f"level must be at most {_LARGEST}: laws are computed in floats, which know no chances "
+            f"as small as that of the rest; got {level}."
+        )
     return found

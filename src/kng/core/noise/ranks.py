@@ -16,6 +16,7 @@ from fractions import Fraction
 from math import isfinite, log
 from typing import Any, ClassVar
 
+from kng.core.exact import as_stored
 from kng.core.noise.interval import Ends, Kind, Released
 
 # Draws are within 2**-39 of their law (`kng.core.smoothing`).
@@ -94,6 +95,6 @@ class RankNoise:
     @classmethod
     def from_mapping(cls, facts: Any) -> RankNoise:
         """Read it from JSON."""
-        quantiles = tuple(Fraction(q) for q in facts["quantiles"])
+        quantiles = tuple(as_stored(q) for q in facts["quantiles"])
         points, draws = float(facts["log_points"]), int(facts["draws"])
-        return cls(quantiles, facts["records"], Fraction(facts["rate"]), points, draws)
+        return cls(quantiles, facts["records"], as_stored(facts["rate"]), points, draws)

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isinf
 from typing import Any, ClassVar
 
 import numpy as np
 
+from kng.core.exact import as_float, as_stored
 from kng.core.noise.interval import Ends, Kind, Released
 from kng.core.noise.tails import Array, Tail, gauss, least_with, upper_gamma
 
@@ -49,7 +51,8 @@ class RatioNoise:
         sizes = {len(self.parts), len(self.tails), len(self.middles) + 1, len(self.reach) + 1}
         laws = {tail.law for tail in self.tails}
         same = len(laws) == 1 and len({tail.dim for tail in self.tails}) == 1
-        return sizes == {numbers + 1} and same and all(r >= 0 for r in self.reach)
+        known = not any(isinf(as_float(v)) for v in (*self.middles, *self.reach))
+        return sizes == {numbers + 1} and same and known and all(r >= 0 for r in self.reach)
 
     @property
     def unit(self) -> str:
@@ -64,23 +67,25 @@ class RatioNoise:
         return Ends(low, high, tuple(max(v - a, b - v, 0.0) for a, b, v in sides))
 
     def _between(self, j: int, level: float) -> tuple[float, float]:
-        noise, count = self.tails[j], self.tails[-1]
-        total = float(self.parts[j] * noise.step)
-        number = float(self.parts[-1] * count.step)
-        high = float(self.reach[j])
-        low, middle = -high, float(self.middles[j])
+        # In units of the reach, so that bounds of any size have numbers of ordinary size.
+        unit = self.reach[j] or Fraction(1)
+        noise, count = self.tails[j].times(1 / unit), self.tails[-1]
+        total = as_float(self.parts[j] * noise.step)
+        number = as_float(self.parts[-1] * count.step)
+        high = 1.0 if self.reach[j] else 0.0
+        low, middle, size = -high, float(self.middles[j]), float(unit)
         for _ in range(_ROUNDS):
             q = _quantile(noise, count, max(-low, high), level)
             ends = solved(total, number, q)
             cut = max(low, ends[0]), min(high, ends[1])
             if cut[0] > cut[1]:  # nothing fits: noise was larger than the level allows for
                 nearest = min(max(total / number if number else 0.0, low), high)
-                return middle + nearest, middle + nearest
+                return middle + size * nearest, middle + size * nearest
             done = (high - low) - (cut[1] - cut[0]) <= _LITTLE * (high - low)
             low, high = cut
             if done:
                 break
-        return middle + low, middle + high
+        return middle + size * low, middle + size * high
 
     def to_mapping(self) -> dict[str, Any]:
         """Return it as JSON has it."""
@@ -98,8 +103,8 @@ class RatioNoise:
         if not all(type(part) is int for part in facts["noisy"]):
             raise ValueError("parts are whole numbers")
         tails = tuple(Tail.from_mapping(tail) for tail in facts["coordinates"])
-        middles = tuple(Fraction(m) for m in facts["middles"])
-        reach = tuple(Fraction(r) for r in facts["reach"])
+        middles = tuple(as_stored(m) for m in facts["middles"])
+        reach = tuple(as_stored(r) for r in facts["reach"])
         return cls(tuple(facts["noisy"]), tails, middles, reach)
 
 
@@ -114,11 +119,13 @@ def solved(total: float, number: float, q: float) -> tuple[float, float]:
 def _quantile(noise: Tail, count: Tail, mu: float, level: float) -> float:
     """Return a quantile of |u - mu v|, or a number not below it; mu >= 0."""
     rounding = noise.rounding + mu * count.rounding
-    a, b = float(noise.scale), mu * float(count.scale)
+    size, b = as_float(noise.scale), mu * as_float(count.scale / noise.scale)
     if noise.law == "box":
-        return least_with(lambda t: box_sum_tail(noise.dim, a, b, t), 1 - level) + rounding
+        t = least_with(lambda t: box_sum_tail(noise.dim, 1.0, b, t), 1 - level)
+        return size * t + rounding
     if noise.law == "hull":
-        return least_with(lambda t: hull_sum_tail(noise.dim, a, b, t), 1 - level) + rounding
+        t = least_with(lambda t: hull_sum_tail(noise.dim, 1.0, b, t), 1 - level)
+        return size * t + rounding
     # Either of both is beyond its own quantile at half the chance.
     half = (1 + level) / 2
     return noise.within(half) + mu * count.within(half)

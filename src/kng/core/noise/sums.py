@@ -8,12 +8,13 @@ nearer to the truth, which lies in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from kng.core.errors import SpecError
+from kng.core.exact import as_float, as_stored
 from kng.core.lattice import Lattice
 from kng.core.noise.interval import Ends, Kind, Released
 from kng.core.noise.tails import Tail
@@ -40,16 +41,19 @@ class SumNoise:
 
     def ends(self, released: Released, level: float) -> Ends:
         """Return the interval of each number, within the range of answers."""
-        around = [float(v) for v in self.centres or released.exact_value]
+        around = [as_float(v) for v in self.centres or released.exact_value]
         pairs = zip(self.tails, self.widened, strict=True)
-        reach = [tail.within(level) + float(wide) for tail, wide in pairs]
-        low = tuple(
-            max(c - r, float(o))
-            for c, r, o in zip(around, reach, released.lattice.origin, strict=True)
-        )
-        tops = (o + h * k for o, h, k in zip(*_parts(released.lattice), strict=True))
-        high = tuple(min(c + r, float(t)) for c, r, t in zip(around, reach, tops, strict=True))
-        return Ends(low, high, tuple(reach))
+        reach = [tail.within(level) + as_float(wide) for tail, wide in pairs]
+        low, high, margin = [], [], []
+        for c, r, v, (bottom, top) in zip(
+            around, reach, map(float, released.exact_value), _ranges(released.lattice), strict=True
+        ):
+            # A centre may lie beyond the range by more than noise reaches; then its end is nearest.
+            low.append(min(max(c - r, bottom), top))
+            high.append(max(min(c + r, top), bottom))
+            whole = c == v and (bottom <= c - r or c + r <= top)
+            margin.append(r if whole else max(v - low[-1], high[-1] - v))
+        return Ends(tuple(low), tuple(high), tuple(margin))
 
     @property
     def unit(self) -> str:
@@ -71,9 +75,11 @@ class SumNoise:
         tails = tuple(Tail.from_mapping(tail) for tail in facts["coordinates"])
         if any(tail.law == "hull" for tail in tails):
             raise SpecError("this release holds the noise of a quotient where a sum belongs.")
-        widened = tuple(Fraction(w) for w in facts["widened"])
-        return cls(tails, widened, tuple(Fraction(c) for c in facts.get("centres", ())))
+        widened = tuple(as_stored(w) for w in facts["widened"])
+        return cls(tails, widened, tuple(as_stored(c) for c in facts.get("centres", ())))
 
 
-def _parts(lattice: Lattice) -> tuple[Sequence[Fraction], Sequence[Fraction], Sequence[int]]:
-    return lattice.origin, lattice.step, lattice.last
+def _ranges(lattice: Lattice) -> Iterator[tuple[float, float]]:
+    """Yield the ends of the range of each answer."""
+    for origin, step, last in zip(lattice.origin, lattice.step, lattice.last, strict=True):
+        yield float(origin), float(origin + step * last)

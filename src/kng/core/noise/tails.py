@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kng.core.errors import SpecError
+from kng.core.exact import as_float, as_stored
 from kng.core.noise.exchange import MOST, exchange_steps
 
 Array = NDArray[np.float64]
@@ -35,6 +36,8 @@ _WHOLE = ("laplace", "exchange")
 _NODES = 96
 # Quantiles are rounded up by this share at most; the error of sums and quadratures is far smaller.
 _UP = 1e-6
+# Rates below which whole steps are not counted.
+_FINE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +74,26 @@ class Tail:
     @property
     def rounding(self) -> float:
         """How far whole steps are from the law on real numbers, at most; some are discrete."""
-        return 0.0 if self.law in _WHOLE else float(self.step) / 2
+        return 0.0 if self.law in _WHOLE else as_float(self.step) / 2
 
     def within(self, level: float) -> float:
         """Return the least m with P(|noise| <= m) >= level, or a number not below it."""
         if self.law == "laplace":
-            return float(self.step) * laplace_steps(float(self.step / self.scale), level)
+            rate = float(self.step / self.scale)
+            if rate < _FINE:  # as good as a law on real numbers, which is never below it
+                return as_float(self.scale) * log(1 / (1 - level)) * (1 + _FINE)
+            return float(self.step) * laplace_steps(rate, level)
         if self.law == "exchange":
             rate = float(self.step / self.scale)
             return float(self.step) * exchange_steps(self.dim, rate, level)
-        return float(self.scale) * standard_quantile(self.law, self.dim, level) + self.rounding
+        return as_float(self.scale) * standard_quantile(self.law, self.dim, level) + self.rounding
 
     @property
     def deviation(self) -> float:
         """The standard deviation, or a bound on it; before rounding."""
         d = self.dim
         square = {"laplace": 2.0, "box": (d + 1) * (d + 2) / 3, "round": d + 1.0}
-        return float(self.scale) * sqrt(square.get(self.law, d * (d + 1.0)))
+        return as_float(self.scale) * sqrt(square.get(self.law, d * (d + 1.0)))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return it as JSON has it."""
@@ -97,7 +103,7 @@ class Tail:
     @classmethod
     def from_mapping(cls, facts: Any) -> Tail:
         """Read it from JSON."""
-        sizes = Fraction(facts["scale"]), Fraction(facts["step"])
+        sizes = as_stored(facts["scale"]), as_stored(facts["step"])
         return cls(facts["law"], *sizes, facts["coordinates"])
 
 

@@ -12,7 +12,11 @@ from kng.core.bits import simulator
 from kng.core.errors import SpecError
 from kng.core.exact import whole
 from kng.core.naming import argument
+from kng.core.payment import BLOCKS
 from kng.estimators.planning.expected import WORTH
+
+# Simulated data sets, at most.
+_MOST = 10**6
 
 Numbers = Sequence[float] | NDArray[np.float64]
 # Simulates one data set and one release: the private, the non-private and the true numbers.
@@ -72,10 +76,15 @@ def measured(
 ) -> DryRun:
     """Run trials with seeds of their own and compare."""
     count = whole(replicates, "replicates", 1)
+    if count > _MOST:
+        raise SpecError(
+            f"{argument('replicates')} must be at most {_MOST}, got {count}. 1000 are plenty."
+        )
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise SpecError(f"{argument('seed')} must be a whole number from 0 on, got {seed!r}.")
     seeds = simulator(int(seed)).integers(2**32, size=count)
-    runs = [trial(int(s)) for s in seeds]
+    with BLOCKS.left_out():  # simulations cost nothing, and ledgers refuse them
+        runs = [trial(int(s)) for s in seeds]
     private, plain, truth = (np.array(part, dtype=float) for part in zip(*runs, strict=True))
 
     def root(errors: NDArray[np.float64]) -> tuple[float, ...]:

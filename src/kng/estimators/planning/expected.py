@@ -49,6 +49,11 @@ class Expected:
         """Noise over sampling error."""
         return self.noise / self.sampling if self.sampling else float("inf")
 
+    @property
+    def times(self) -> float:
+        """The whole error over that without privacy."""
+        return self.total / self.sampling if self.sampling else float("inf")
+
 
 # Errors for a number of records and an epsilon.
 Errors = Callable[[int, Fraction], Sequence[Expected]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import exp, sqrt
+from math import exp, hypot, sqrt
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from kng.mechanisms.knorm import standard_deviations
 
 # Points of the bounds at which the law of a quantile is looked at, and steps of its peak.
 _POINTS = 4001
+# Reach over the scale of the noise below which all of the noise counts as cut.
+_NEAR = 1e-5
 
 
 def mean_errors(
@@ -36,7 +38,7 @@ def mean_errors(
     for name, column, size in zip(names, columns, sizes, strict=False):
         reach = (column.high - column.low) / 2
         away = column.mean - (column.low + column.high) / 2
-        noise = sqrt(size**2 + (away * count) ** 2) / n
+        noise = hypot(size, away * count) / n
         found.append(Expected(name, cut(noise, reach), column.deviation / sqrt(n)))
     return found
 
@@ -45,6 +47,8 @@ def cut(deviation: float, reach: float) -> float:
     """Return the root mean square of Laplace noise that is cut at a distance."""
     b = deviation / sqrt(2)
     far = reach / b
+    if far < _NEAR:  # nearly all of it is cut; the formula below would lose its digits
+        return reach
     return deviation if far > 40 else deviation * sqrt(max(1 - exp(-far) * (1 + far), 0.0))
 
 

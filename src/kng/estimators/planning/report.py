@@ -92,8 +92,8 @@ class ReleasePlan:
     @property
     def verdict(self) -> str:
         """The same in words."""
-        each = max(self.expected, key=lambda e: e.total / e.sampling)
-        times = each.total / each.sampling
+        each = max(self.expected, key=lambda e: e.times)
+        times = each.times
         if self.feasible:
             return f"worth it: errors are at most {times:.2f} times those without privacy"
         return (
@@ -248,7 +248,7 @@ class ReleasePlan:
 
 def times_plain(errors: Sequence[Expected]) -> float:
     """Return the largest error in units of the one without privacy."""
-    return max(each.total / each.sampling for each in errors)
+    return max(each.times for each in errors)
 
 
 def _fine(target: float | None) -> Callable[[Sequence[Expected]], bool]:
