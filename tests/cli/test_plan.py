@@ -10,7 +10,7 @@ import pytest
 import kng
 
 SIZE = ("--n", 3000, "--epsilon", 1)
-PLANE = ("--bounds", "age=0:120", "--bounds", "y=0:10", "--response", "y")
+PLANE = ("--bounds", "age=0:120", "--bounds", "y=0:10", "--target", "y")
 CALLS = {
     "mean": ("--bounds", "a=0:1", "--bounds", "b=0:4", "--spread", "0.2,1"),
     "quantile": ("--bounds", "0:100", "--quantile", "0.1,0.9"),
@@ -34,17 +34,17 @@ def test_every_statistic_has_a_plan(run, statistic):
     assert "verdict" in shown.out
     assert "=" not in shown.out.partition("noise / sampling")[0]  # arguments are options here
     found = json.loads(run("plan", statistic, *SIZE, *CALLS[statistic], "--json").out)
-    assert (found["n"], found["epsilon"], found["target"]) == (3000, "1", None)
+    assert (found["n"], found["epsilon"], found["error"]) == (3000, "1", None)
     assert all(row["error"] > row["noise"] > 0 for row in found["expected"])
 
 
 def test_it_is_the_plan_of_the_library(run):
-    plan = kng.median.plan(n=3000, epsilon=0.1, bounds=(0, 100), spread=17, target=0.5)
-    words = ("--n", 3000, "--epsilon", 0.1, "--bounds", "0:100", "--spread", 17, "--target", 0.5)
+    plan = kng.median.plan(n=3000, epsilon=0.1, bounds=(0, 100), spread=17, error=0.5)
+    words = ("--n", 3000, "--epsilon", 0.1, "--bounds", "0:100", "--spread", 17, "--error", 0.5)
     assert run("plan", "median", *words).out == f"{plan!r}\n"
     found = json.loads(run("plan", "median", *words, "--json").out)
     assert found == json.loads(plan.to_json())
-    assert found["needed"]["for_the_target"]["records"] == plan.records_needed(0.5)
+    assert found["needed"]["for_this_error"]["records"] == plan.records_needed(0.5)
 
 
 def test_files_are_new_and_a_dry_run_is_shown(run, tmp_path):
@@ -73,20 +73,20 @@ def test_files_are_new_and_a_dry_run_is_shown(run, tmp_path):
         (("quantile", *SIZE, "--bounds", "0:1"), "--quantile is missing"),
         (("count", "--n", 9, "--epsilon", -1), "epsilon must"),
         (("count", *SIZE, "--share", 2), "--share must"),
-        (("count", *SIZE, "--target", 0), "--target must"),
+        (("count", *SIZE, "--error", 0), "--error must"),
         (("count", *SIZE, "--simulate", 0), "--simulate must"),
         (("count", *SIZE, "--out", "/no/such/place"), "--out /no/such/place cannot be written"),
         (("histogram", *SIZE), "--bins is missing"),
         (("histogram", *SIZE, "--bins", 1), "--bins must"),
         (("histogram", *SIZE, "--bins", 3, "--shares", "0.5,0.5"), "--shares must"),
-        (("linear", *SIZE, "--bounds", "a=0:1"), "--response is missing"),
-        (("linear", *SIZE, "--bounds", "a=0:1", "--response", "y"), "'y' has no bounds"),
-        (("linear", *SIZE, "--bounds", "y=0:1", "--response", "y"), "covariates are missing"),
+        (("linear", *SIZE, "--bounds", "a=0:1"), "--target is missing"),
+        (("linear", *SIZE, "--bounds", "a=0:1", "--target", "y"), "'y' has no bounds"),
+        (("linear", *SIZE, "--bounds", "y=0:1", "--target", "y"), "covariates are missing"),
         (("linear", *SIZE, *PLANE, "--coef", "x"), "--coef must"),
         (("linear", *SIZE, *PLANE, "--coef", "1,2"), "--coef has 2 numbers"),
         (("huber", *SIZE, "--bounds", "a=0:1"), "--threshold is missing"),
         (("multinomial", *SIZE), "'multinomial' is not one of"),
-        (("poisson", *SIZE, "--bounds", "a=0:1"), "--response is missing"),
+        (("poisson", *SIZE, "--bounds", "a=0:1"), "--target is missing"),
         (("expectile", *SIZE, *PLANE, "--expectile", 1), "--expectile must"),
         (("expectile", *SIZE, *PLANE, "--q", 0.5), "--quantile is not for"),
         (("poisson", *SIZE, *PLANE, "--residual", 1), "--residual is not for"),

@@ -70,7 +70,9 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize(("command", "reference", "words"), WORDS)
+@pytest.mark.parametrize(
+    ("command", "reference", "words"), WORDS, ids=[f"{row[0]} {row[-1]}" for row in WORDS]
+)
 def test_references(command, reference, words):
     said = at_the_shell(f"Use {reference}.", commands.commands[command])
     assert said == f"Use {words}."

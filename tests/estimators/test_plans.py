@@ -140,7 +140,7 @@ def test_verdicts_are_those_of_simulations(statistic, n, epsilon):
 
 
 def test_what_a_target_needs_meets_it_and_little_less_does_not():
-    plan = kng.median.plan(n=1000, epsilon=0.1, target=0.5, **LINE)
+    plan = kng.median.plan(n=1000, epsilon=0.1, error=0.5, **LINE)
     n, epsilon = plan.records_needed(0.5), plan.epsilon_needed(2)
     assert plan.errors_at(n, 0.1)[0].total <= 0.5 < plan.errors_at(int(0.9 * n), 0.1)[0].total
     assert plan.errors_at(1000, epsilon)[0].total <= 2
@@ -151,7 +151,7 @@ def test_what_a_target_needs_meets_it_and_little_less_does_not():
 
 
 def test_more_records_do_not_make_the_error_of_a_count_smaller():
-    plan = kng.count.plan(n=1000, epsilon=0.1, target=16)
+    plan = kng.count.plan(n=1000, epsilon=0.1, error=16)
     assert plan.expected[0].total > 16 > plan.expected[0].sampling
     assert plan.records_needed(16) is None
     assert plan.errors_at(1000, plan.epsilon_needed(16))[0].total <= 16
@@ -162,7 +162,7 @@ def test_more_records_do_not_make_the_error_of_a_count_smaller():
 
 
 def test_a_plan_is_a_table_and_a_picture():
-    plan = kng.mean.plan(n=3000, epsilon=1, bounds={"age": (0, 100), "pay": (0, 9)}, target=1)
+    plan = kng.mean.plan(n=3000, epsilon=1, bounds={"age": (0, 100), "pay": (0, 9)}, error=1)
     text = repr(plan)
     for word in ("plan for", "verdict", "age", "pay", "privacy noise", "best norm"):
         assert word in text
@@ -280,7 +280,7 @@ def test_the_more_that_is_known_the_smaller_the_error():
         (lambda: kng.mean.plan(n=0, epsilon=1, bounds=(0, 1)), "n must"),
         (lambda: kng.mean.plan(n=9, epsilon=1, bounds=(0, 1), spread=-1), "spread"),
         (lambda: kng.mean.plan(n=9, epsilon=1, bounds=(0, 1), centre=4), "centre must lie"),
-        (lambda: kng.mean.plan(n=9, epsilon=1, bounds=(0, 1), target="x"), "target"),
+        (lambda: kng.mean.plan(n=9, epsilon=1, bounds=(0, 1), error="x"), "error"),
         (lambda: kng.median.plan(n=9, epsilon=0, bounds=(0, 1)), "epsilon"),
         (
             lambda: kng.HuberRegressor(epsilon=1, threshold=1, bounds_X=(0, 1)).plan(n=99),

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 _COLUMN = ("bounds", "spread", "centre", "granularity", "missing", "present")
 _MODEL = (
-    *("bounds", "response", "spread", "centre", "coef", "intercept"),
+    *("bounds", "target", "spread", "centre", "coef", "intercept"),
     *("coef_bound", "no_intercept", "missing", "present", "norm", "mechanism"),
 )
-# What each statistic takes beside n, epsilon and a target.
+# What each statistic takes beside n, epsilon and the error asked for.
 _TAKES = {
     "mean": (*_COLUMN, "norm"),
     "quantile": (*_COLUMN, "q"),
@@ -35,7 +35,7 @@ _TAKES = {
     "huber": (*_MODEL, "residual", "threshold"),
     "quantreg": (*_MODEL, "residual", "q"),
     "expectile": (*_MODEL, "residual", "expectile"),
-    "logistic": tuple(name for name in _MODEL if name != "response"),
+    "logistic": tuple(name for name in _MODEL if name != "target"),
     "poisson": _MODEL,
 }
 _GUESSES = ("spread", "centre", "coef", "shares")
@@ -43,8 +43,8 @@ _FLAGS = {"q": "--quantile"}
 
 
 @command(
-    epilog="\b\nkng plan median --n 3000 --epsilon 0.1 --bounds 0:120 --spread 20 --target 0.5\n"
-    "kng plan linear --n 3000 --epsilon 1 --response income --bounds age=0:120 \\\n"
+    epilog="\b\nkng plan median --n 3000 --epsilon 0.1 --bounds 0:120 --spread 20 --error 0.5\n"
+    "kng plan linear --n 3000 --epsilon 1 --target income --bounds age=0:120 \\\n"
     "    --bounds income=0:200000 --svg plan.svg"
 )
 @click.argument("statistic", metavar="STATISTIC", type=click.Choice(list(_TAKES)))
@@ -52,21 +52,21 @@ _FLAGS = {"q": "--quantile"}
     option("--n", metavar="COUNT", help="How many records there are. Required."),
     option("--epsilon", metavar="NUMBER", help="What the release may cost. Required."),
     option(
-        "--target",
-        metavar="ERROR",
+        "--error",
+        metavar="NUMBER",
         help="Error that is asked for; the plan says which n or epsilon it needs.",
     ),
     option(
         "--bounds",
         multiple=True,
         metavar="[COLUMN=]LOW:HIGH",
-        help="Public range of a record. Regressions: once for each covariate and for the response.",
+        help="Public range of a record. Regressions: once for each covariate and for the target.",
     ),
-    option("--response", metavar="COLUMN", help="Regressions: which of the bounds is to predict."),
+    option("--target", metavar="COLUMN", help="Regressions: the column to predict."),
     option("--spread", metavar="A,B,C", help="Guess of the standard deviation of each column."),
     option("--centre", metavar="A,B,C", help="Guess of the mean of each column."),
     option("--residual", metavar="NUMBER", help="Guess of the standard deviation of residuals."),
-    option("--coef", metavar="A,B,C", help="Guesses of the coefficients; 0 unless given."),
+    option("--coef", metavar="A,B,C", help="Guesses of the coefficients."),
     option("--intercept", metavar="NUMBER", help="Guess of the intercept."),
     option("--share", metavar="NUMBER", help="Guess of the share of records that are counted."),
     option(
@@ -187,7 +187,7 @@ def _shared(statistic: str, options: Mapping[str, Any]) -> dict[str, Any]:
     from kng.cli.arguments import listed, one_or_several
     from kng.core.errors import SpecError
 
-    names = ("n", "epsilon", "target", "neighbours", "records_per_person", *_TAKES[statistic])
+    names = ("n", "epsilon", "error", "neighbours", "records_per_person", *_TAKES[statistic])
     given = {name: options[name] for name in names if options[name] not in (None, (), False)}
     for name in _GUESSES:
         if name in given:
@@ -219,21 +219,19 @@ def _model(statistic: str, options: Mapping[str, Any]) -> ReleasePlan:
     from kng.core.errors import SpecError
 
     given = _shared(statistic, options)
-    bounds, response = named_bounds(given.pop("bounds")), given.pop("response", None)
-    if response is None and statistic in ("linear", "quantreg", "expectile", "poisson"):
-        raise SpecError(
-            "--response is missing; name the column to predict, as in --response income."
-        )
-    if response is not None and response not in bounds:
-        raise SpecError(f"{response!r} has no bounds; state them, as in --bounds {response}=0:100.")
-    if not bounds.keys() - {response}:
+    bounds, target = named_bounds(given.pop("bounds")), given.pop("target", None)
+    if target is None and statistic in ("linear", "quantreg", "expectile", "poisson"):
+        raise SpecError("--target is missing; name the column to predict, as in --target income.")
+    if target is not None and target not in bounds:
+        raise SpecError(f"{target!r} has no bounds; state them, as in --bounds {target}=0:100.")
+    if not bounds.keys() - {target}:
         raise SpecError("covariates are missing; state their bounds, as in --bounds age=0:120.")
-    ends = bounds.pop(response, None)
+    ends = bounds.pop(target, None)
     told = {"bounds_X": bounds, "fit_intercept": not given.pop("no_intercept", False)}
     told |= {"classes": (0, 1)} if statistic == "logistic" else {"bounds_y": ends}
     if "q" in given:
         told["quantile"] = given.pop("q")
-    guesses = ("n", "target", "residual", "spread", "centre", "coef", "intercept", "present")
+    guesses = ("n", "error", "residual", "spread", "centre", "coef", "intercept", "present")
     told |= {name: value for name, value in given.items() if name not in guesses}
     made: ReleasePlan = getattr(kng, MODELS[statistic])(**told).plan(
         **{name: value for name, value in given.items() if name in guesses}

@@ -13,7 +13,7 @@ def plan_count(
     n: int,
     epsilon: Any,
     share: Any = None,
-    target: Any = None,
+    error: Any = None,
     present: Any = None,
     neighbours: str = "replace-one",
     records_per_person: int = 1,
@@ -28,7 +28,7 @@ def plan_count(
         As for `kng.count`.
     share : number, optional
         Guess of the share of records for which the condition holds; a half unless given.
-    target : number, optional
+    error : number, optional
         Error that is asked for: the plan says which n or epsilon it needs.
     present : number, optional
         Guess of the share of records that count: those without a missing cell, for which the
@@ -37,7 +37,7 @@ def plan_count(
     Returns
     -------
     ReleasePlan
-        Expected errors, a verdict, what a target needs, and a dry run. docs/plan.md.
+        Expected errors, a verdict, what the error asked for needs, and a dry run. docs/plan.md.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def plan_count(
     from kng.estimators.planning.counts import count_plan
 
     return count_plan(
-        n=n, epsilon=epsilon, share=share, target=target, present=present,
+        n=n, epsilon=epsilon, share=share, error=error, present=present,
         neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip
 
@@ -59,7 +59,7 @@ def plan_proportion(
     n: int,
     epsilon: Any,
     share: Any = None,
-    target: Any = None,
+    error: Any = None,
     present: Any = None,
     neighbours: str = "replace-one",
     records_per_person: int = 1,
@@ -68,18 +68,18 @@ def plan_proportion(
 
     Parameters
     ----------
-    n, epsilon, share, target, present, neighbours, records_per_person
+    n, epsilon, share, error, present, neighbours, records_per_person
         As for ``kng.count.plan``.
 
     Returns
     -------
     ReleasePlan
-        Expected errors, a verdict, what a target needs, and a dry run. docs/plan.md.
+        Expected errors, a verdict, what the error asked for needs, and a dry run. docs/plan.md.
     """
     from kng.estimators.planning.counts import proportion_plan
 
     return proportion_plan(
-        n=n, epsilon=epsilon, share=share, target=target, present=present,
+        n=n, epsilon=epsilon, share=share, error=error, present=present,
         neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip
 
@@ -90,7 +90,7 @@ def plan_histogram(
     epsilon: Any,
     bins: Any,
     shares: Any = None,
-    target: Any = None,
+    error: Any = None,
     present: Any = None,
     neighbours: str = "replace-one",
     records_per_person: int = 1,
@@ -99,7 +99,7 @@ def plan_histogram(
 
     Parameters
     ----------
-    n, epsilon, target, present, neighbours, records_per_person
+    n, epsilon, error, present, neighbours, records_per_person
         As for ``kng.count.plan``.
     bins : int or list of names
         How many bins there are, or what they are called.
@@ -109,12 +109,12 @@ def plan_histogram(
     Returns
     -------
     ReleasePlan
-        Expected errors, a verdict, what a target needs, and a dry run. docs/plan.md.
+        Expected errors, a verdict, what the error asked for needs, and a dry run. docs/plan.md.
     """
     from kng.estimators.planning.counts import histogram_plan
 
     return histogram_plan(
-        n=n, epsilon=epsilon, bins=bins, shares=shares, target=target, present=present,
+        n=n, epsilon=epsilon, bins=bins, shares=shares, error=error, present=present,
         neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip
 
@@ -126,7 +126,7 @@ def plan_sum(
     bounds: Any,
     spread: Any = None,
     centre: Any = None,
-    target: Any = None,
+    error: Any = None,
     granularity: Any = None,
     missing: Any = "drop",
     present: Any = None,
@@ -137,7 +137,7 @@ def plan_sum(
 
     Parameters
     ----------
-    n, epsilon, bounds, spread, centre, target, granularity, missing, present
+    n, epsilon, bounds, spread, centre, error, granularity, missing, present
         As for ``kng.mean.plan``.
     neighbours, records_per_person
         As for `kng.sum`.
@@ -145,12 +145,12 @@ def plan_sum(
     Returns
     -------
     ReleasePlan
-        Expected errors, a verdict, what a target needs, and a dry run. docs/plan.md.
+        Expected errors, a verdict, what the error asked for needs, and a dry run. docs/plan.md.
     """
     from kng.estimators.planning.counts import sum_plan
 
     return sum_plan(
-        n=n, epsilon=epsilon, bounds=bounds, spread=spread, centre=centre, target=target,
+        n=n, epsilon=epsilon, bounds=bounds, spread=spread, centre=centre, error=error,
         granularity=granularity, missing=missing, present=present,
         neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip
@@ -163,7 +163,7 @@ def plan_variance(
     bounds: Any,
     spread: Any = None,
     centre: Any = None,
-    target: Any = None,
+    error: Any = None,
     ddof: int = 1,
     granularity: Any = None,
     missing: Any = "drop",
@@ -175,7 +175,7 @@ def plan_variance(
 
     Parameters
     ----------
-    n, epsilon, bounds, spread, centre, target, granularity, missing, present
+    n, epsilon, bounds, spread, centre, error, granularity, missing, present
         As for ``kng.mean.plan``.
     ddof, neighbours, records_per_person
         As for `kng.variance`.
@@ -183,12 +183,12 @@ def plan_variance(
     Returns
     -------
     ReleasePlan
-        Expected errors, a verdict, what a target needs, and a dry run. docs/plan.md.
+        Expected errors, a verdict, what the error asked for needs, and a dry run. docs/plan.md.
     """
     from kng.estimators.planning.counts import variance_plan
 
     return variance_plan(
-        n=n, epsilon=epsilon, bounds=bounds, spread=spread, centre=centre, target=target,
+        n=n, epsilon=epsilon, bounds=bounds, spread=spread, centre=centre, error=error,
         ddof=ddof, granularity=granularity, missing=missing, present=present,
         neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip

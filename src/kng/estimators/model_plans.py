@@ -21,7 +21,7 @@ class PlannedModel:
         centre: Any = None,
         coef: Any = None,
         intercept: Any = None,
-        target: Any = None,
+        error: Any = None,
         present: Any = None,
     ) -> ReleasePlan:
         """Return what a fit would be worth, from public facts and guesses; no record is read.
@@ -39,7 +39,7 @@ class PlannedModel:
             clipped to their bounds; without a spread uniform between them.
         coef, intercept : optional
             Guesses of the coefficients; slopes of 0 and the middle of bounds_y unless given.
-        target : number, optional
+        error : number, optional
             Error that is asked for, in units of coefficients: the plan says what it needs.
         present : number, optional
             Guess of the share of records that count: those without a missing cell, for which the
@@ -48,11 +48,11 @@ class PlannedModel:
         Returns
         -------
         ReleasePlan
-            Expected errors, a verdict, what a target needs, and a dry run. docs/plan.md.
+            Expected errors, a verdict, what the error asked for needs, and a dry run. docs/plan.md.
         """
         from kng.estimators.planning.regressions import model_plan
 
         return model_plan(
             self, n=n, features=features, residual=residual, spread=spread, centre=centre,
-            coef=coef, intercept=intercept, target=target, present=present,
+            coef=coef, intercept=intercept, error=error, present=present,
         )  # fmt: skip

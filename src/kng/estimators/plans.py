@@ -44,7 +44,7 @@ def plan_mean(
     bounds: Any,
     spread: Any = None,
     centre: Any = None,
-    target: Any = None,
+    error: Any = None,
     norm: Any = "auto",
     granularity: Any = None,
     missing: Any = None,
@@ -63,7 +63,7 @@ def plan_mean(
     spread, centre : number or one per column, optional
         Guesses of the standard deviation and the mean of records; a sixth of the range and its
         middle unless given.
-    target : number, optional
+    error : number, optional
         Error that is asked for: the plan says which n or epsilon it needs.
     present : number, optional
         Guess of the share of records that count: those without a missing cell, for which the
@@ -72,7 +72,7 @@ def plan_mean(
     Returns
     -------
     ReleasePlan
-        Expected errors, a verdict, what a target needs, and a dry run. docs/plan.md.
+        Expected errors, a verdict, what the error asked for needs, and a dry run. docs/plan.md.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def plan_mean(
     from kng.estimators.planning.statistics import mean_plan
 
     return mean_plan(
-        n=n, epsilon=epsilon, bounds=bounds, spread=spread, centre=centre, target=target,
+        n=n, epsilon=epsilon, bounds=bounds, spread=spread, centre=centre, error=error,
         norm=norm, granularity=granularity, missing=missing, present=present,
         neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip
@@ -98,7 +98,7 @@ def plan_quantile(
     bounds: Any,
     spread: Any = None,
     centre: Any = None,
-    target: Any = None,
+    error: Any = None,
     granularity: Any = None,
     missing: Any = None,
     present: Any = None,
@@ -111,7 +111,7 @@ def plan_quantile(
     ----------
     q : number or list of numbers
         As for `kng.quantile`.
-    n, epsilon, bounds, spread, centre, target, granularity, missing, present
+    n, epsilon, bounds, spread, centre, error, granularity, missing, present
         As for ``kng.mean.plan``.
     neighbours, records_per_person
         As for `kng.quantile`.
@@ -119,13 +119,13 @@ def plan_quantile(
     Returns
     -------
     ReleasePlan
-        Expected errors, a verdict, what a target needs, and a dry run. docs/plan.md.
+        Expected errors, a verdict, what the error asked for needs, and a dry run. docs/plan.md.
     """
     from kng.estimators.planning.statistics import quantile_plan
 
     return quantile_plan(
         "quantile", q, n=n, epsilon=epsilon, bounds=bounds, spread=spread, centre=centre,
-        target=target, granularity=granularity, missing=missing, present=present,
+        error=error, granularity=granularity, missing=missing, present=present,
         neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip
 
@@ -137,7 +137,7 @@ def plan_median(
     bounds: Any,
     spread: Any = None,
     centre: Any = None,
-    target: Any = None,
+    error: Any = None,
     granularity: Any = None,
     missing: Any = None,
     present: Any = None,
@@ -148,7 +148,7 @@ def plan_median(
 
     Parameters
     ----------
-    n, epsilon, bounds, spread, centre, target, granularity, missing, present
+    n, epsilon, bounds, spread, centre, error, granularity, missing, present
         As for ``kng.mean.plan``.
     neighbours, records_per_person
         As for `kng.median`.
@@ -156,12 +156,12 @@ def plan_median(
     Returns
     -------
     ReleasePlan
-        Expected errors, a verdict, what a target needs, and a dry run. docs/plan.md.
+        Expected errors, a verdict, what the error asked for needs, and a dry run. docs/plan.md.
     """
     from kng.estimators.planning.statistics import quantile_plan
 
     return quantile_plan(
         "median", 0.5, n=n, epsilon=epsilon, bounds=bounds, spread=spread, centre=centre,
-        target=target, granularity=granularity, missing=missing, present=present,
+        error=error, granularity=granularity, missing=missing, present=present,
         neighbours=neighbours, records_per_person=records_per_person,
     )  # fmt: skip

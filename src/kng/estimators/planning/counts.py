@@ -27,7 +27,7 @@ from kng.estimators.planning.expected import Expected, sound
 from kng.estimators.planning.location import cut
 from kng.estimators.planning.present import counted_of
 from kng.estimators.planning.report import ReleasePlan
-from kng.estimators.planning.statistics import asked, read_target, said
+from kng.estimators.planning.statistics import asked, read_error, said
 from kng.estimators.planning.units import unit_of
 from kng.losses.location_sum import counted
 from kng.mechanisms.knorm import standard_deviations
@@ -46,7 +46,7 @@ def _planned(
     trial: Callable[[int, dict[str, Any]], Trial],
     *,
     epsilon: Any,
-    target: Any,
+    error: Any,
     missing: Any,
     neighbours: str,
     records_per_person: int,
@@ -65,7 +65,7 @@ def _planned(
     }  # fmt: skip
     return ReleasePlan(
         statistic, number, ask.epsilon, tuple(known(number, ask.epsilon)), shape, (),
-        read_target(target), "formula", known, trial(number, shared),
+        read_error(error), "formula", known, trial(number, shared),
     )  # fmt: skip
 
 

@@ -26,7 +26,8 @@ Curve = list[tuple[float, float]]
 def drawn(plan: ReleasePlan) -> str:
     """Return the picture; both axes are logarithmic.
 
-    It shows the number that the verdict is about, or the one that misses a target by most.
+    It shows the number that the verdict is about, or the one that is farthest above the
+    error asked for.
     """
     factors = [_FACTOR ** (2 * k / _STEPS - 1) for k in range(_STEPS + 1)]
     by_epsilon = [plan.epsilon * f for f in factors]
@@ -40,9 +41,9 @@ def drawn(plan: ReleasePlan) -> str:
         assert plan._errors is not None
         return plan._errors(int(value), plan.exact_epsilon)
 
-    here = max(plan.expected, key=lambda e: e.total if plan.target else e.total / e.sampling)
+    here = max(plan.expected, key=lambda e: e.total if plan.error else e.total / e.sampling)
     shown = plan.expected.index(here)
-    marks = [((at, here.total), plan.target) for at in (plan.epsilon, float(plan.n))]
+    marks = [((at, here.total), plan.error) for at in (plan.epsilon, float(plan.n))]
     panels = [
         _panel(_LEFT, "epsilon", by_epsilon, lambda v: at_epsilon(v)[shown], marks[0]),
         _panel(_LEFT + _APART, "records", by_records, lambda v: at_records(v)[shown], marks[1]),
@@ -67,9 +68,9 @@ def _panel(
     marks: tuple[tuple[float, float], float | None],
 ) -> str:
     """Return one panel; ``marks`` are the plan's own point, and the error that is asked for."""
-    here, target = marks
+    here, asked = marks
     private, plain = _curves(values, errors)
-    numbers = [y for _, y in (*private, *plain, here) if y > 0] + ([target] if target else [])
+    numbers = [y for _, y in (*private, *plain, here) if y > 0] + ([asked] if asked else [])
     low, high = floor(log10(min(numbers))), ceil(log10(max(numbers)) + 1e-9)
     first, last = log10(values[0]), log10(values[-1])
 
@@ -97,12 +98,13 @@ def _panel(
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
         )
     parts.append(f'<circle cx="{x(here[0]):.1f}" cy="{y(here[1]):.1f}" r="4" fill="{_PRIVATE}"/>')
-    if target:
-        at = f"{y(target):.1f}"
+    if asked:
+        at = f"{y(asked):.1f}"
         parts.append(
             f'<line x1="{left}" x2="{left + _WIDE}" y1="{at}" y2="{at}" stroke="{_INK}" '
             'stroke-dasharray="4 4"/>'
-            f'<text x="{left + _WIDE - 4}" y="{y(target) - 4:.1f}" text-anchor="end">target</text>'
+            f'<text x="{left + _WIDE - 4}" y="{y(asked) - 4:.1f}" text-anchor="end">'
+            "error asked for</text>"
         )
     return "".join(parts)
 

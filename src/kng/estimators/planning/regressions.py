@@ -32,7 +32,7 @@ from kng.estimators.planning.plain_fits import plain_fit
 from kng.estimators.planning.present import counted_of
 from kng.estimators.planning.report import ReleasePlan
 from kng.estimators.planning.scores import expectile_of_normal
-from kng.estimators.planning.statistics import read_target
+from kng.estimators.planning.statistics import read_error
 from kng.estimators.poisson import PoissonRegressor
 from kng.estimators.public_facts import Columns, declared_width, response_bounds
 from kng.estimators.quantile_regression import QuantileRegressor
@@ -66,7 +66,7 @@ def model_plan(
     centre: Any,
     coef: Any,
     intercept: Any,
-    target: Any,
+    error: Any,
     present: Any,
 ) -> ReleasePlan:
     """Plan a fit."""
@@ -107,7 +107,7 @@ def model_plan(
         expected = tuple(Expected(a, max(t * t - s * s, 0) ** 0.5, s) for a, t, s in rows)
     return ReleasePlan(
         model._statistic, number, ask.epsilon, expected, _said(columns, shape, residual, coef),
-        choices(model, columns, shape, number) if formula else (), read_target(target), how,
+        choices(model, columns, shape, number) if formula else (), read_error(error), how,
         known if formula else None, trial,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""A plan as people and programs read it: errors, verdict, what a target needs, a picture."""
+"""A plan as people and programs read it: errors, verdict, what an error needs, a picture."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ReleasePlan:
         What the records are taken to look like.
     choices : tuple of Choice
         Options with a best value: how many times the error without privacy each value has.
-    target : float or None
+    error : float or None
         The error that was asked for.
     """
 
@@ -74,7 +74,7 @@ class ReleasePlan:
     expected: tuple[Expected, ...]
     shape: str
     choices: tuple[Choice, ...] = ()
-    target: float | None = None
+    error: float | None = None
     how: str = "formula"
     _errors: Errors | None = field(default=None, repr=False, compare=False)
     _trial: Trial | None = field(default=None, repr=False, compare=False)
@@ -101,29 +101,29 @@ class ReleasePlan:
             f"privacy, more than {WORTH:g}"
         )
 
-    def records_needed(self, target: float | None = None) -> int | None:
-        """Return about how many records a target error needs at this epsilon; None for no number.
+    def records_needed(self, error: float | None = None) -> int | None:
+        """Return about how many records an error needs at this epsilon; None for no number.
 
         Parameters
         ----------
-        target : float, optional
+        error : float, optional
             Largest error, in the caller's units; without it: for the release to be worth it.
         """
         if self._errors is None:
             return None
-        return records_for(self._errors, self.n, self.exact_epsilon, _fine(target))
+        return records_for(self._errors, self.n, self.exact_epsilon, _fine(error))
 
-    def epsilon_needed(self, target: float | None = None) -> float | None:
-        """Return about which epsilon a target error needs with these records; None for no number.
+    def epsilon_needed(self, error: float | None = None) -> float | None:
+        """Return about which epsilon an error needs with these records; None for no number.
 
         Parameters
         ----------
-        target : float, optional
+        error : float, optional
             Largest error, in the caller's units; without it: for the release to be worth it.
         """
         if self._errors is None:
             return None
-        return epsilon_for(self._errors, self.n, self.exact_epsilon, _fine(target))
+        return epsilon_for(self._errors, self.n, self.exact_epsilon, _fine(error))
 
     def simulate(self, replicates: int = 50, seed: int = 0) -> DryRun:
         """Return errors measured on simulated records of the declared shape; nothing is private.
@@ -166,15 +166,15 @@ class ReleasePlan:
             found.append(("errors", self.how))
         if not self.feasible and self._errors is not None:
             found.append(("to be worth it", self._needs(None)))
-        if self.target is not None:
-            met = worst(self.expected) <= self.target
-            needs = "not met" if self._errors is None else self._needs(self.target)
-            found.append((f"error {self.target:g}", "met" if met else needs))
+        if self.error is not None:
+            met = worst(self.expected) <= self.error
+            needs = "not met" if self._errors is None else self._needs(self.error)
+            found.append((f"error {self.error:g}", "met" if met else needs))
         found += [(f"best {choice.option}", str(choice)) for choice in self.choices]
         return found
 
-    def _needs(self, target: float | None) -> str:
-        n, epsilon = self.records_needed(target), self.epsilon_needed(target)
+    def _needs(self, error: float | None) -> str:
+        n, epsilon = self.records_needed(error), self.epsilon_needed(error)
         records = f"about {n} records at this epsilon" if n else "no number of records is enough"
         more = (
             f"epsilon {epsilon:.2g} with these records"
@@ -193,8 +193,8 @@ class ReleasePlan:
     def to_json(self, indent: int | None = None) -> str:
         """Return the plan as JSON: what `rows` and `table` have, in full."""
         needed = {} if self.feasible else {"to_be_worth_it": self._needed(None)}
-        if self.target is not None and worst(self.expected) > self.target:
-            needed["for_the_target"] = self._needed(self.target)
+        if self.error is not None and worst(self.expected) > self.error:
+            needed["for_this_error"] = self._needed(self.error)
         rows = [
             {"name": e.name, "error": e.total, "noise": e.noise, "sampling": e.sampling}
             for e in self.expected
@@ -208,14 +208,14 @@ class ReleasePlan:
             "verdict": self.verdict,
             "errors": self.how,
             "expected": rows,
-            "target": self.target,
+            "error": self.error,
             "needed": needed,
             "choices": {choice.option: choice.times for choice in self.choices},
         }
         return json.dumps(facts, indent=indent, allow_nan=False)
 
-    def _needed(self, target: float | None) -> dict[str, float | None]:
-        n, epsilon = self.records_needed(target), self.epsilon_needed(target)
+    def _needed(self, error: float | None) -> dict[str, float | None]:
+        n, epsilon = self.records_needed(error), self.epsilon_needed(error)
         return {"records": n, "epsilon": epsilon}
 
     def __repr__(self) -> str:
@@ -251,10 +251,10 @@ def times_plain(errors: Sequence[Expected]) -> float:
     return max(each.times for each in errors)
 
 
-def _fine(target: float | None) -> Callable[[Sequence[Expected]], bool]:
-    if target is None:
+def _fine(error: float | None) -> Callable[[Sequence[Expected]], bool]:
+    if error is None:
         return worth
-    return lambda errors: worst(errors) <= target
+    return lambda errors: worst(errors) <= error
 
 
 def _short(number: float) -> str:

@@ -76,7 +76,7 @@ def mean_plan(
     bounds: Any,
     spread: Any,
     centre: Any,
-    target: Any,
+    error: Any,
     norm: Any,
     granularity: Any,
     missing: Any,
@@ -127,7 +127,7 @@ def mean_plan(
 
     return ReleasePlan(
         "mean", number, ask.epsilon, tuple(errors(number, ask.epsilon)),
-        counted.said(said(box, columns, spread is not None)), choices, read_target(target),
+        counted.said(said(box, columns, spread is not None)), choices, read_error(error),
         "formula", errors, trial,
     )  # fmt: skip
 
@@ -141,7 +141,7 @@ def quantile_plan(
     bounds: Any,
     spread: Any,
     centre: Any,
-    target: Any,
+    error: Any,
     granularity: Any,
     missing: Any,
     present: Any,
@@ -179,11 +179,11 @@ def quantile_plan(
 
     return ReleasePlan(
         statistic, number, ask.epsilon, tuple(known(number, ask.epsilon)),
-        counted.said(said(box, [column], spread is not None)), (), read_target(target), "formula",
+        counted.said(said(box, [column], spread is not None)), (), read_error(error), "formula",
         known, trial,
     )  # fmt: skip
 
 
-def read_target(target: Any) -> float | None:
+def read_error(error: Any) -> float | None:
     """Read the error that is asked for."""
-    return None if target is None else float(positive(target, "target"))
+    return None if error is None else float(positive(error, "error"))
