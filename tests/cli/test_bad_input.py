@@ -47,7 +47,7 @@ ARGUMENTS = {
     "bounds twice for a column": (
         ("--bounds", "age=0:1", "--bounds", "age=0:2", "--epsilon", "1"),
         2,
-        "--bounds is given twice for column 'age'; give it once.",
+        "--bounds is given twice for 'age'; give it once.",
     ),
     "bounds half named": (
         ("--bounds", "age=0:1", "--bounds", "0:2", "--epsilon", "1"),
@@ -168,7 +168,7 @@ def test_arguments(run, ages, ledger, tmp_path, case):
         (["-0.5"], "strictly between 0 and 1"),
         (["nan"], "--quantile must be a finite number, got 'nan'."),
         (["half"], "--quantile must be a number, got 'half'."),
-        (["0.5", "1/2"], "--quantile repeats a quantile"),
+        (["0.5", "1/2"], "--quantile names 0.5 twice"),
         ([], "quantile is missing; state it, as in --quantile 0.9."),
     ],
 )
@@ -360,7 +360,10 @@ def test_odd_words_of_all_commands_are_told(run, ages, ledger, words, code):
 
 
 def test_a_plan_of_next_to_no_epsilon_is_all_noise(run):
-    outcome = run(*PLAN, "--epsilon", "1e-300")
+    outcome = run(*PLAN, "--epsilon", "1e-12")
     assert outcome.code == 0
     assert "not worth it" in outcome.out
-    assert run(*PLAN, "--epsilon", "1", "--spread", "1e-300").code == 0
+    refused = run(*PLAN, "--epsilon", "1e-300")
+    assert refused.code == 2
+    assert "--epsilon must lie between 1e-12 and 1e6 for a plan; got 1e-300." in refused.err
+    assert run(*PLAN, "--epsilon", "1", "--spread", "1e-300").code == 2

@@ -192,7 +192,7 @@ class TestAnEarlierReceipt:
             ("", "is not a receipt. Give the file that --out has written"),
             ("{}", "is not a receipt."),
             ("[1, 2]", "is not a receipt."),
-            (b"\xff\x00", "which is no file that can be read"),
+            (b"\xff\x00", "which is not a file that can be read"),
         ],
     )
     def test_that_is_none(self, run, survey, ledger, tmp_path, content, message):

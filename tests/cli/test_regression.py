@@ -161,7 +161,7 @@ WRONG = {
     "no bounds of the target": (
         ("--target", "spending", *BOUNDS, "--epsilon", "1"),
         2,
-        "--bounds of the target is missing",
+        "has no bounds; state them: --bounds ",
     ),
     "no bounds of a covariate": (
         (*TARGET, *BOUNDS, "--covariates", "age,height", "--epsilon", "1"),

@@ -71,7 +71,7 @@ def test_a_norm_of_ones_own_must_answer_what_a_norm_answers():
         def value(self, vector: Sequence[Fraction]) -> Fraction:
             return max(map(abs, vector)) / 2
 
-    with pytest.raises(kng.KngError, match=r"Half is no norm: it has no .*largest"):
+    with pytest.raises(kng.KngError, match=r"Half is not a norm: it lacks .*largest"):
         kng.KNG(Location(Squared()), norm=Half(), domain=Box(0, 1))
 
 
@@ -249,7 +249,7 @@ def test_a_function_of_ones_own_is_not_taken_for_another():
     assert plan.sensitivity() == 4
     with pytest.raises(IncompatibleParts, match="signs"):
         Location(Signs())
-    with pytest.raises(kng.KngError, match=r"L2 is no function: it has no name, .* and \d+ more"):
+    with pytest.raises(kng.KngError, match=r"L2 is not a function: it lacks name, .* and \d+ more"):
         Location(L2())
 
 
@@ -290,7 +290,7 @@ def test_what_is_missing_in_a_part_is_named_when_it_is_given():
         def over(self, records: Any) -> Logistic:
             return self
 
-    with pytest.raises(kng.KngError, match=r"Logistic is no loss: it has no .* and \d+ more"):
+    with pytest.raises(kng.KngError, match=r"Logistic is not a loss: it lacks .* and \d+ more"):
         kng.KNG(Logistic(), domain=Box(0, 1))
     with pytest.raises(kng.KngError, match=r"3\.0 is no base"):
         kng.KNG(Location(Squared()), domain=Box(0, 1, base=3.0))

@@ -68,7 +68,7 @@ def test_a_number_is_read_as_it_is_written(written, read):
         (True, SpecTypeError, "x must be a number, got True"),
         (np.False_, SpecTypeError, "x must be a number, got"),
         (np.array(True), SpecTypeError, "x must be a number, got"),
-        (None, SpecTypeError, "x must be a number, got NoneType"),
+        (None, SpecTypeError, "x must be a number, got None"),
         (1j, SpecTypeError, "x must be a number, got complex"),
         (b"1", SpecTypeError, "x must be a number, got bytes"),
         ([1], SpecTypeError, "x must be a number, got list"),

@@ -103,7 +103,7 @@ def test_public_dates_are_bounds() -> None:
     assert stated_seconds("1/3") is stated_seconds(np.datetime64("NaT", "D")) is None
     with pytest.raises(kng.KngError, match="low < high"):
         bounds_of({"day": ("2021-01-01", "2020-12-31")})
-    with pytest.raises(kng.KngError, match="is no date"):
+    with pytest.raises(kng.KngError, match="is not a date"):
         Date(bounds=("2020-02-30", "2020-12-31"))
 
 

@@ -129,7 +129,7 @@ def test_releases_that_cannot_be_a_base():
         (lambda: Student(0), SpecError, "scale of Student"),
         (lambda: HeavyTailed(0), SpecError, "freedom must be a whole number"),
         (lambda: Density(), SpecError, "needs a function, or edges"),
-        (lambda: Density(3), SpecTypeError, "is no function of theta"),
+        (lambda: Density(3), SpecTypeError, "is not a function of theta"),
         (lambda: Density(edges=[0, 1], weights=[0]), SpecError, "weights of Density must be"),
         (lambda: Density(edges=[0, 1, 2], weights=[1, -1]), SpecError, "must be greater than 0"),
         (lambda: Density(edges=[0, 1, 1], weights=[1, 1]), SpecError, "must be increasing"),

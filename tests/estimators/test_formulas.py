@@ -132,7 +132,7 @@ def test_what_a_formula_does_not_go_with(survey: pd.DataFrame) -> None:
         least_squares(missing=0).fit(survey, formula="wages ~ age")
     with pytest.raises(kng.KngError, match="no column names"):
         least_squares().fit(np.ones((3, 2)), formula="wages ~ age")
-    with pytest.raises(kng.KngError, match="bounds_X has nothing for 'age'"):
+    with pytest.raises(kng.KngError, match="bounds_X has no bounds for 'age'"):
         least_squares(bounds_X={"education": (6, 20)}).fit(survey, formula="wages ~ age")
 
 

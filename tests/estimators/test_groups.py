@@ -202,7 +202,7 @@ def test_a_damaged_declaration_is_no_release(damage):
         ({"sex": ["F", 1]}, "all be texts"),
         ({"sex": [""]}, "empty"),
         ({"gender": ["F"]}, "no column named 'gender'"),
-        ({"site": ["F", "M"]}, "holds number, and its levels are texts"),
+        ({"site": ["F", "M"]}, "holds numbers, and its levels are texts"),
         ({"sex": [0, 1]}, "holds text, and its levels are numbers"),
         ({"smokes": ["yes", "no"]}, "holds boolean, and its levels are texts"),
         ({"site": range(2**16)}, "groups; the most"),

@@ -101,7 +101,7 @@ def test_types_of_dates_are_compared_with_dates():
         "d < '2024-03-01'": 2,
     }.items():
         assert float(kng.count(table, where=where, **SURE)) == expected
-    with pytest.raises(KngError, match="is no date"):
+    with pytest.raises(KngError, match="is not a date"):
         kng.count(table, where="d > 'x'", **SURE)
     with pytest.raises(KngError, match="holds date"):
         kng.count(table, where="d + 1 > 3", **SURE)

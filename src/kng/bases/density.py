@@ -77,7 +77,7 @@ class Density:
         if f is not None:
             if not callable(f):
                 raise SpecTypeError(
-                    f"Density: {type(f).__name__} is no function of theta. Give f(theta), which "
+                    f"Density: {type(f).__name__} is not a function of theta. Give f(theta), which "
                     "returns log densities, or edges= and weights=."
                 )
             self._set(f, whole(grid, "grid of Density", 1), Fraction(1), (), ())

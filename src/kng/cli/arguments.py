@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import isinf
 from pathlib import Path
 from typing import Any, TypeVar
@@ -119,7 +119,7 @@ def read_regression(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return what a regression takes beside, and the names of its covariates."""
     if options["formula"] is not None:
-        return _read_formula(options), ()
+        return _read_formula(options, table), ()
     target = options["target"]
     if target is None:
         raise SpecError("--target is missing; name the column to predict, as in --target income.")
@@ -127,9 +127,11 @@ def read_regression(
     declared = {name: c.bounds for name, c in columns if c.kind == "number" and c.bounds}
     stated = named_bounds(options["bounds"]) if options["bounds"] or not declared else {}
     bounds: dict[str, Any] = {**declared, **stated}
-    covariates = _covariates(options["covariates"], bounds, target)
+    kinds = {name for name, column in columns if column.kind != "number"}
+    covariates = _covariates(options["covariates"], bounds, target, kinds)
+    _require_range(target, bounds, options, table)
     arguments = {
-        "bounds_X": {name: bounds[name] for name in covariates},
+        "bounds_X": {name: bounds[name] for name in covariates if name in bounds} or None,
         "bounds_y": bounds.get(target),
         "fit_intercept": not options["no_intercept"],
         "where": options["where"],
@@ -139,7 +141,16 @@ def read_regression(
     return arguments, covariates
 
 
-def _read_formula(options: Mapping[str, Any]) -> dict[str, Any]:
+def _require_range(
+    target: str, bounds: Mapping[str, Any], options: Mapping[str, Any], table: Table
+) -> None:
+    """Refuse a model of a number whose range nobody stated."""
+    needed = "classes" not in options and options.get("threshold", "auto") == "auto"
+    if needed and target not in bounds and target not in (table.columns or {}):
+        raise SpecError(f"target {target!r} has no bounds; state them: --bounds {target}=0:100.")
+
+
+def _read_formula(options: Mapping[str, Any], table: Table) -> dict[str, Any]:
     """Return what a regression by a formula takes; bounds are those of the columns it uses."""
     from kng.data.formula.reading import read_formula
 
@@ -150,6 +161,7 @@ def _read_formula(options: Mapping[str, Any]) -> dict[str, Any]:
         raise SpecError("--missing cannot be a number with --formula. Leave it out.")
     bounds = named_bounds(options["bounds"]) if options["bounds"] else {}
     target = read_formula(options["formula"]).target
+    _require_range(target, bounds, options, table)
     rest = {name: ends for name, ends in bounds.items() if name != target}
     return {
         "bounds_X": rest or None,
@@ -205,7 +217,7 @@ def read_base(text: str) -> str | Release:
     except (OSError, ValueError):
         raise SpecError(
             f"--base must be one of {', '.join(_BASES)}, or the path of a receipt that --out has "
-            f"written; got {text!r}, which is no file that can be read."
+            f"written; got {text!r}, which is not a file that can be read."
         ) from None
     try:
         return Release.from_json(receipt)
@@ -235,8 +247,13 @@ def named_bounds(texts: Sequence[str]) -> dict[str, Ends]:
     return found
 
 
-def _covariates(text: str | None, bounds: Mapping[str, Ends], target: str) -> tuple[str, ...]:
-    """Read A,B,C as a line of CSV, as the file's own header is; or take what has bounds."""
+def _covariates(
+    text: str | None, bounds: Mapping[str, Ends], target: str, kinds: Collection[str]
+) -> tuple[str, ...]:
+    """Read A,B,C as a line of CSV, as the file's own header is; or take what has bounds.
+
+    Columns that are declared to be of other ``kinds`` than numbers need none.
+    """
     if text is None:
         covariates = tuple(name for name in bounds if name != target)
     else:
@@ -251,7 +268,7 @@ def _covariates(text: str | None, bounds: Mapping[str, Ends], target: str) -> tu
     for name in covariates:
         if covariates.count(name) > 1:
             raise SpecError(f"--covariates names {name!r} twice; name it once.")
-        if name not in bounds:
+        if name not in bounds and name not in kinds:
             raise SpecError(
                 f"covariate {name!r} has no bounds; state them, as in --bounds {name}=0:100."
             )
@@ -353,7 +370,6 @@ def _by_name(option: str, pairs: Sequence[tuple[str | None, Value]]) -> dict[str
         if not name:
             raise SpecError(f"--{option} names a column in one place and not in another; name all.")
         if name in found:
-            again = "" if option == "column" else " for column"
-            raise SpecError(f"--{option} is given twice{again} {name!r}; give it once.")
+            raise SpecError(f"--{option} is given twice for {name!r}; give it once.")
         found[name] = value
     return found

@@ -179,7 +179,8 @@ def _refuse(statistic: str, options: Mapping[str, Any]) -> None:
         if whose == statistic and name in takes and not options[name]:
             flag = _FLAGS.get(name, f"--{name}")
             shown = f"age={example}" if statistic in MODELS and name == "bounds" else example
-            raise SpecError(f"{flag} is missing; state it, as in {flag} {shown}.")
+            lacks = "are missing; state them" if name[-1] == "s" else "is missing; state it"
+            raise SpecError(f"{flag} {lacks}, as in {flag} {shown}.")
 
 
 def _shared(statistic: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -102,14 +102,14 @@ def _stored(path: str) -> kng.Release:
     """Read the release that a file holds."""
     from pathlib import Path
 
-    from kng.core.errors import SchemaError, SpecError
+    from kng.core.errors import SpecError
     from kng.core.release import Release
 
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
-        raise SchemaError(f"cannot read {path!r} ({reason}). Give a receipt.") from None
+        raise SpecError(f"cannot read the receipt {path} ({reason}). Check the path.") from None
     try:
         return Release.from_json(text)
     except SpecError:

@@ -17,7 +17,7 @@ import kng
 from kng.cli.models import MODELS
 from kng.core.errors import KngError, SpecError
 from kng.core.exact import positive
-from kng.estimators.batch import Question
+from kng.estimators.batch import Question, planned
 
 _FUNCTIONS = {
     **{name: name for name in ("mean", "quantile", "median", "geometric_median", "count")},
@@ -78,9 +78,13 @@ def read_questions(path: str, seed: int | None) -> Batch:
         if ask is not None:
             questions.append(Question(names[at], ask))
     if faults or table is None or epsilon is None:
+        # The others are planned, so that all faults are found; this may count records.
+        for name, error in planned(questions, None)[1].items():
+            faults.append(f"question {name!r}: {error.message.rstrip('.')}")
         several = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         lines = "".join(f"\n  {fault}" for fault in faults)
-        raise SpecError(f"{Path(path).name} has {several}; nothing was read.{lines}")
+        done = "charged" if questions else "read"
+        raise SpecError(f"{Path(path).name} has {several}; nothing was {done}.{lines}")
     ledger = top.get("ledger", table.ledger)
     return Batch(table, epsilon, ledger, tuple(questions))
 

@@ -46,6 +46,8 @@ def report(
     history = None if ledger is None else history_of(open_ledger(ledger, account))
     made = page(found, history)
     target = str(Path(receipts[0]).with_suffix(".html")) if out is None else out
+    if Path(target).suffix.lower() not in (".html", ".htm"):
+        raise SpecError(f"--out {target} is a page; its name must end in .html.")
     with ReceiptFile(target) as file:
         try:
             file.write(made)

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 def _or_query(context: click.Context, parameter: click.Parameter, data: str | None) -> str | None:
     """Ask for DATA as click does, unless a query names its files itself."""
     if data is None and context.params.get("query") is None and not context.resilient_parsing:
-        raise click.MissingParameter(ctx=context, param=parameter)
+        raise click.MissingParameter(
+            "Give a file such as visits.csv, a table of kng.toml, or a --query.",
+            ctx=context,
+            param_hint="'DATA'",
+            param=parameter,
+        )
     return data
 
 

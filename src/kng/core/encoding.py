@@ -29,6 +29,7 @@ MOST_STEPS = 2**44
 BATCH_RECORDS = 2**17
 # What ``missing=`` says of records that are left out.
 DROP = "drop"
+_NOT_FINITE = ("nan", "inf", "infinity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,11 @@ def _instead(item: Any) -> Fraction | None:
     """Read what a missing cell counts as; None if its record is absent."""
     if isinstance(item, str) and item == DROP:
         return None
+    if isinstance(item, str) and item.isalpha() and item.lower() not in _NOT_FINITE:
+        raise SpecError(
+            f"{argument('missing')} must be {DROP!r}, which leaves records out, or a number inside "
+            f"the bounds; got {item!r}."
+        )
     return exact(item, "missing")
 
 

@@ -55,7 +55,8 @@ def exact(value: Any, name: str) -> Fraction:
                 raise SpecError(f"{argument(name)} must be a finite number, got {value!r}.")
             ratio /= divisor
         return _moderate(ratio, name)
-    raise SpecTypeError(f"{argument(name)} must be a number, got {type(value).__name__}.")
+    found = "None" if value is None else type(value).__name__
+    raise SpecTypeError(f"{argument(name)} must be a number, got {found}.")
 
 
 def _decimal(text: str, value: Any, name: str) -> Fraction:

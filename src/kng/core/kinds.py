@@ -31,10 +31,10 @@ def require(part: object, kind: str, names: Sequence[str]) -> None:
     missing = [name for name in names if not hasattr(type(part), name) and name not in own]
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        plain = part is None or isinstance(part, str | int | float)
         raise SpecTypeError(
-            f"{part if isinstance(part, str | int | float) else type(part).__name__} is no {kind}: "
-            f"it has no {', '.join(missing[:3])}{more}. "
-            f"{_REMEDY.get(kind, '')}".rstrip()
+            f"{repr(part) if plain else type(part).__name__} is not a {kind}: it lacks "
+            f"{', '.join(missing[:3])}{more}. {_REMEDY.get(kind, '')}".rstrip()
         )
     _refuse_changed(type(part), kind, names)
 

@@ -166,7 +166,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refused(constant: str) -> Any:
-    raise SpecError(f"this release holds {constant}, which is no number; it was changed.")
+    raise SpecError(f"this release holds {constant}, which is not a number; it was changed.")
 
 
 def _wholes(numbers: Sequence[Any]) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from kng.core.errors import MissingExtra, SpecError, SpecTypeError, UnknownName
 from kng.core.groups import Groups
 from kng.core.lattice import AffineMap, Lattice
 from kng.core.law import Law
+from kng.core.naming import in_python, outside_python
 from kng.core.noise.interval import NoiseInterval, read_level
 from kng.core.noise.stored import Noise
 from kng.core.privacy import Assumption, Guarantee, PrivacyEvent
@@ -251,7 +252,10 @@ class Release:
         ) as error:
             if isinstance(error, SpecError):
                 raise
-            raise SpecError("this text is not a release as written by Release.to_json().") from None
+            raise SpecError(
+                f"this text is not a release as {in_python('written by Release.to_json()')}"
+                f"{outside_python('--out writes it')}."
+            ) from None
         return release
 
     def _check(self) -> None:

@@ -168,7 +168,7 @@ def _labels(column: Column, levels: Sequence[Level]) -> Labels:
     numbers = [float(level) for level in levels if not isinstance(level, str)]
     if numbers and column.kind in (Kind.NUMBER, Kind.BOOLEAN, Kind.CELLS):
         return Labels(tuple(numbers))
-    kind, given = column.kind.value, "texts" if texts else "numbers"
+    kind, given = column.kind.held, "texts" if texts else "numbers"
     remedy = {
         Kind.TEXT: f"Give its levels as texts, as in {argument('by', {column.name: ['01', '02']})}",
         Kind.NUMBER: "Give its levels as numbers",

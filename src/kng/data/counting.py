@@ -162,7 +162,7 @@ def open_binned(
     elif column.kind not in (Kind.TEXT, Kind.CELLS):
         named = "the column" if column.name is None else f"column {column.name!r}"
         raise SchemaError(
-            f"{named} of {engine.called} holds {column.kind.value}s, and the levels are texts. "
+            f"{named} of {engine.called} holds {column.kind.held}, and the levels are texts. "
             f"Give the levels as numbers, as in {argument('levels', [0, 1])}."
         )
     else:

@@ -271,7 +271,7 @@ def open_table(table: Table) -> DuckEngine:
     table.refuse("DuckDB relations", takes=())
     if not isinstance(table.source, duckdb.DuckDBPyRelation):
         raise SchemaError(
-            f"DuckDB's {type(table.source).__name__} is no table. Give a relation, as from "
+            f"DuckDB's {type(table.source).__name__} is not a table. Give a relation, as from "
             "connection.sql('SELECT ...'), or a path to the database."
         )
     # A relation keeps its connection to itself; it is asked for only to be interrupted.

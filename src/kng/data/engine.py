@@ -48,6 +48,11 @@ class Kind(StrEnum):
     CELLS = "cells"  # nothing declares it: a CSV file, a list, an array of objects
     OTHER = "other"
 
+    @property
+    def held(self) -> str:
+        """What a column of this kind holds, in a message."""
+        return {"cells": "cells", "text": "text", "other": "other values"}.get(self, f"{self}s")
+
 
 # How a column that is no number becomes one.
 _REMEDIES = {
@@ -73,7 +78,7 @@ class Column:
         name = "a column" if self.name is None else f"column {self.name!r}"
         declared = f" ({self.declared})" if self.declared else ""
         raise SchemaError(
-            f"{name} of {called} holds {self.kind.value}{declared}, and a number is needed. "
+            f"{name} of {called} holds {self.kind.held}{declared}, and a number is needed. "
             f"{_REMEDIES[self.kind]}."
         )
 

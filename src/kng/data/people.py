@@ -64,13 +64,13 @@ class Person:
         if known.count(name) != 1:
             found = "no column" if name not in known else "two columns"
             raise SchemaError(
-                f"{argument('person', name)}, and {called} has {found} of this name. It has "
+                f"{argument('person', name)}: {called} has {found} of this name, among "
                 f"{', '.join(repr(each) for each in known[:20])}."
             )
         column = columns[known.index(name)]
         if column.kind not in _READS:
             raise SchemaError(
-                f"{argument('person', name)}: the column holds {column.kind.value}. Ids are texts "
+                f"{argument('person', name)}: the column holds {column.kind.held}. Ids are texts "
                 "or whole numbers."
             )
         import pyarrow.compute  # noqa: F401 - loaded before anything is charged

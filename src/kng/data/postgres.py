@@ -225,7 +225,7 @@ def open_table(table: Table) -> PostgresEngine:
     table.refuse("PostgreSQL", takes=("table", "query", "rows_per_record"))
     if (table.table is None) == (table.query is None):
         raise SpecError(
-            "an address of PostgreSQL needs the name of a table or a query, and one of them: "
+            "an address of PostgreSQL needs the name of a table, or else a query: "
             f"{argument('table', 'people')}, or {argument('query', 'SELECT age FROM people')}."
         )
     if table.query is not None:

@@ -61,7 +61,7 @@ def _bytes(value: Any) -> int:
         if found is None:
             raise SpecError(
                 f"{argument('memory_limit')} must be a size such as '2GB' or '500MB', got "
-                f"{value!r}."
+                f"{value!r:.60}."
             )
         return int(Fraction(found[1]) * _UNITS[found[2].upper()])
     return whole(value, "memory_limit", 1)

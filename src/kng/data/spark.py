@@ -268,6 +268,6 @@ def _refuse_others(frame: Any) -> None:
             "that runs in this process, as from SparkSession.builder.master(...)."
         )
     if not hasattr(frame, "_jdf"):
-        raise SchemaError(f"Spark's {name} is no table. Give a data frame.")
+        raise SchemaError(f"Spark's {name} is not a table. Give a data frame.")
     if not hasattr(type(frame), "mapInArrow") or not hasattr(type(frame), "toArrow"):
         raise MissingExtra("this Spark is too old. Install it with: pip install 'kng[spark]'")

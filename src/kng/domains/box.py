@@ -52,7 +52,7 @@ class Box:
             if _several(value):
                 if not numbers or size not in {None, len(numbers)}:
                     raise SpecError(
-                        f"Box: {name} has {len(numbers)} numbers for {size or 'its'} coordinates."
+                        f"Box: {name} must have one number per coordinate, and has {len(numbers)}."
                     )
                 size = len(numbers)
             ends.append(numbers)

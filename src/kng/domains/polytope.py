@@ -223,8 +223,8 @@ def _region(rows: tuple[Theta, ...], limits: Theta) -> Region:
                 ends.append(_reach(rows, limits, [sign * (i == j) for i in range(d)]))
             except EndlessError:
                 raise SpecError(
-                    f"Polytope is unbounded: nothing keeps coordinate {j} from being as "
-                    f"{'large' if sign > 0 else 'small'} as it likes. Add half-spaces."
+                    f"Polytope is unbounded: coordinate {j} has no bound "
+                    f"{'above' if sign > 0 else 'below'}. Add half-spaces."
                 ) from None
     first, last = tuple(-v for v in low), tuple(high)
     box = Region.between(first, last)

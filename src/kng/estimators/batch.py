@@ -116,6 +116,20 @@ def rehearse(questions: Sequence[Question], ledger: Ledger | None) -> list[Cost]
     ledger : Ledger, optional
         Who would pay.
     """
+    costs, faults = planned(questions, ledger)
+    if faults:
+        several = "1 question" if len(faults) == 1 else f"{len(faults)} questions"
+        lines = "".join(f"\n  {name}: {error.message}" for name, error in faults.items())
+        schema = all(isinstance(error, SchemaError) for error in faults.values())
+        kind = SchemaError if schema else SpecError
+        raise kind(f"{several} of {len(questions)} cannot be answered; nothing was charged.{lines}")
+    return costs
+
+
+def planned(
+    questions: Sequence[Question], ledger: Ledger | None
+) -> tuple[list[Cost], dict[str, KngError]]:
+    """Return what questions cost, and what is wrong with those that cannot be answered."""
     costs, faults = [], {}
     for question in questions:
         try:
@@ -124,13 +138,7 @@ def rehearse(questions: Sequence[Question], ledger: Ledger | None) -> list[Cost]
             costs.append(stopped.cost)
         except KngError as error:
             faults[question.name] = error
-    if faults:
-        several = "1 question" if len(faults) == 1 else f"{len(faults)} questions"
-        lines = "".join(f"\n  {name}: {error.message}" for name, error in faults.items())
-        schema = all(isinstance(error, SchemaError) for error in faults.values())
-        kind = SchemaError if schema else SpecError
-        raise kind(f"{several} of {len(questions)} cannot be answered; nothing was charged.{lines}")
-    return costs
+    return costs, faults
 
 
 def together(costs: Sequence[Cost]) -> PrivacyEvent:

@@ -44,7 +44,8 @@ def declared(classes: Any) -> NDArray[Any]:
     keys = [label.strip() if text else float(label) for label in found]
     twice = [label for label, key in zip(found, keys, strict=True) if keys.count(key) > 1]
     if twice:
-        raise SpecError(f"{argument('classes')} name {twice[0]!r} twice. Name each label once.")
+        label = repr(twice[0]) if text else f"{float(twice[0]):.15g}"
+        raise SpecError(f"{argument('classes')} name {label} twice. Name each label once.")
     if len(found) < 2:
         raise SpecError(
             f"{argument('classes')} must be two or more, got {len(found)}: there is nothing to "

@@ -199,4 +199,8 @@ def _scale(scale: Any, box: Bounds) -> list[Fraction]:
         return [Fraction(1)] * len(box)
     if isinstance(scale, str) and scale == "bounds":
         return list(box.width)
+    if isinstance(scale, str) and not any(map(str.isdigit, scale)):
+        raise SpecError(
+            f"{argument('scale')} must be 'bounds', or a number for each column; got {scale!r}."
+        )
     return [positive(item, "scale") for item in each_column(scale, "scale", box)]

@@ -155,9 +155,9 @@ def ordered(bounds: Bounds, names: tuple[str, ...] | None) -> Bounds:
     unbounded = [repr(name) for name in names if name not in bounds.columns]
     if unbounded:
         unknown = [repr(name) for name in bounds.columns if name not in names]
-        other = f"; it has {', '.join(unknown)}, not in X" if unknown else ""
+        other = f". It names {', '.join(unknown)}, not in X" if unknown else ""
         raise SpecError(
-            f"{argument('bounds_X')} has nothing for {', '.join(unbounded)}{other}. Give bounds "
+            f"{argument('bounds_X')} has no bounds for {', '.join(unbounded)}{other}. Give bounds "
             "for each column of X."
         )
     at = [bounds.columns.index(name) for name in names]
@@ -278,8 +278,8 @@ def _refuse_unknown(missing: Mapping[Any, Any], names: tuple[str, ...]) -> None:
     unknown = [name for name in missing if name not in names]
     if unknown:
         raise SpecError(
-            f"{argument('missing')} names {unknown[0]!r}, which is no column of the model. It has "
-            f"{', '.join(map(repr, names))}."
+            f"{argument('missing')} names {unknown[0]!r}, which is not a column of the model. It "
+            f"has {', '.join(map(repr, names))}."
         )
 
 

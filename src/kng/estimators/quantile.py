@@ -376,7 +376,8 @@ def _taus(q: Any) -> list[Fraction]:
         for item in listed
     ]
     if len(set(taus)) < len(taus):
-        raise SpecError(f"{argument('q')} repeats a quantile; name each one once.")
+        twice = next(tau for tau in taus if taus.count(tau) > 1)
+        raise SpecError(f"{argument('q')} names {show(twice)} twice. Name each quantile once.")
     return taus
 
 

@@ -102,8 +102,8 @@ def held_records(
     gauge = domain.gauge if isinstance(domain, GaugedDomain) else None
     if gauge is None:
         raise IncompatibleParts(
-            f"{argument('bounds', Code(described(bounds)))} is no ball around 0 that records can "
-            "be pulled into. Use an L1Ball, an L2Ball, a symmetric Polytope, or "
+            f"{argument('bounds', Code(described(bounds)))} is not a ball around 0 that records "
+            "can be pulled into. Use an L1Ball, an L2Ball, a symmetric Polytope, or "
             f"{argument('bounds', (Code('low'), Code('high')))}."
         )
     if not isinstance(domain.base, Uniform):
@@ -153,9 +153,10 @@ def _corners(
                 tuple(radius * v for v in corner)
                 for corner in vertices_of(facets, f"bounds={name}")
             )
+    pair = argument("bounds", (Code("low"), Code("high")))
     raise IncompatibleParts(
-        f"{argument('bounds', Code(name))} is no ball that records are pulled into. Use an L1Ball, "
-        f"an L2Ball, a symmetric Polytope, or {argument('bounds', (Code('low'), Code('high')))}."
+        f"{argument('bounds', Code(name))} is not a ball that records are pulled into. Use an "
+        f"L1Ball, an L2Ball, a symmetric Polytope, or {pair}."
     )
 
 

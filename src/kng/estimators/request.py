@@ -86,10 +86,10 @@ def present_of(where: Any, person: Any, max_records: Any, records_per_person: An
         return ALL if where is None else Present(where)
     if person is None or max_records is None:
         lacking = "max_records" if max_records is None else "person"
-        raise SpecError(
-            f"{argument(lacking)} is missing; {argument('person')} and {argument('max_records')} "
-            f"belong together, as in {argument('person', 'id')}, {argument('max_records', 5)}."
-        )
+        each = argument("person"), argument("max_records")
+        both = f"{argument('person', 'id')}{in_python(',')} {argument('max_records', 5)}"
+        why = f"{' and '.join(each)} belong together, as in {both}"
+        raise SpecError(f"{argument(lacking)} is missing; {why}.")
     if not isinstance(person, str):
         raise SpecError(f"{argument('person')} must be the name of the column, got {person!r}.")
     if records_per_person != 1:

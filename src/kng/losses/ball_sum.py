@@ -152,8 +152,8 @@ def _gauge(ball: RecordBall, steps: Sequence[Fraction]) -> Gauge:
         case FacetShape(facets):
             return WalledGauge(tuple(_wall(facet, ball.radius, steps) for facet in facets))
     raise IncompatibleParts(
-        f"{argument('bounds', Code(ball.described))} is no ball that records are pulled into. Use "
-        "a round ball, an l1 ball, a polytope or a box."
+        f"{argument('bounds', Code(ball.described))} is not a ball that records are pulled into. "
+        "Use a round ball, an l1 ball, a polytope or a box."
     )
 
 

@@ -162,8 +162,8 @@ class Location:
         """
         if self.ball is not None:
             raise IncompatibleParts(
-                f"{self.described} weighs theta for records in a box, and "
-                f"{argument('bounds', Code(self.ball.described))} is none. Use K-norm noise, or "
+                f"{self.described} weighs theta for records in a box, not for "
+                f"{argument('bounds', Code(self.ball.described))}. Use K-norm noise, or "
                 f"{argument('bounds', (Code('low'), Code('high')))}."
             )
         pairs = list(zip(self._etas(region), self._responses, strict=True))

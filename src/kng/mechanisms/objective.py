@@ -125,7 +125,7 @@ class Perturbation:
         curvature = loss.curvature() if isinstance(loss, SmoothLoss) else None
         if not isinstance(loss, SmoothLoss):
             raise IncompatibleParts(
-                f"Objective perturbation is for linear models; {described(loss)} is none. Use KNG, "
+                f"Objective perturbation is for linear models, not for {described(loss)}. Use KNG, "
                 "or losses.Linear."
             )
         if curvature is None:

@@ -226,7 +226,8 @@ def designed(problem: Problem) -> DesignedLoss:
     """Return the loss, if it is one of a linear model."""
     if not isinstance(problem.loss, DesignedLoss):
         raise IncompatibleParts(
-            f"A threshold can be drawn for linear models; {described(problem.loss)} is none."
+            f"A threshold can be drawn for linear models, not for {described(problem.loss)}. Use "
+            "losses.Linear, or state the threshold."
         )
     return problem.loss
 

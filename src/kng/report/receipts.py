@@ -53,7 +53,7 @@ def read_receipts(path: str) -> list[Receipt]:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a text"
-        raise SpecError(f"cannot read the receipt {path} ({reason}).") from None
+        raise SpecError(f"cannot read the receipt {path} ({reason}). Check the path.") from None
     texts, paged = [text], text.lstrip().startswith("<")
     if paged:
         reader = _Pages()

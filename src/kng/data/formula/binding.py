@@ -138,7 +138,7 @@ def _ends(name: str, kind: Declared, bounds: Mapping[str, Ends]) -> Ends:
     found = bounds.get(name, declared)
     if found is None:
         raise SpecError(
-            f"{argument('bounds_X')} has nothing for {name!r}. The public range of a column is "
+            f"{argument('bounds_X')} has no bounds for {name!r}. The public range of a column is "
             f"never read from the data; state it, as in {argument('bounds_X', {name: (0, 100)})}."
         )
     return found

@@ -82,7 +82,7 @@ class _Reader:
         target = self._target()
         terms, intercept = self._sum(outer=True)
         if self._at < len(self._tokens):
-            self._refuse("+, -, *, : or the end")
+            self._refuse("a sign (+, -, *, :) or the end")
         if not terms:
             raise SpecError(f"{self._called} has no term. Name the columns to predict from.")
         for term in terms:
@@ -138,7 +138,7 @@ class _Reader:
             return None
         if text not in ("0", "1"):
             raise SpecError(
-                f"{self._called}: {text} is no term. Write arithmetic inside I(...), as in "
+                f"{self._called}: {text} is not a term. Write arithmetic inside I(...), as in "
                 f"I({text} * age)."
             )
         self._at += 1
@@ -200,7 +200,7 @@ class _Reader:
         while self._sign(","):
             kind, option = self._seen()
             if kind != "word" or option not in ("levels", "reference", "other"):
-                self._refuse("levels=, reference= or other=")
+                self._refuse("one of levels=, reference= and other=")
             if option in stated:
                 raise SpecError(f"{self._called} states {option} of {name!r} twice.")
             self._at += 1
@@ -305,7 +305,7 @@ class _Reader:
             raise SpecError(f"{self._called}: {name}(...) cannot stand inside a value.")
         if name not in FUNCTIONS:
             raise SpecError(
-                f"{self._called}: {text} is no function of formulas. They are "
+                f"{self._called}: {text} is not one of the functions of formulas: "
                 f"{', '.join(FUNCTIONS)}."
             )
         self._at += 2
@@ -345,8 +345,8 @@ class _Reader:
 
     def _refuse(self, wanted: str) -> NoReturn:
         kind, text = self._seen()
-        found = "it ends" if kind == "end" else f"found {text!r}"
-        raise SpecError(f"{self._called} cannot be read: expected {wanted}, {found}.")
+        found = "it ends" if kind == "end" else f"{text!r} stands"
+        raise SpecError(f"{self._called} cannot be read: {found} where {wanted} is expected.")
 
     def _deeper(self) -> None:
         self._depth += 1

@@ -62,7 +62,8 @@ class Date:
         if seconds is None:
             if isinstance(stated, str) and "-" in stated.strip()[1:]:
                 raise SpecTypeError(
-                    f"{stated!r} is no date. Write it as in '2024-01-31', or '2024-01-31T12:30:00'."
+                    f"{stated!r} is not a date. Write it as in '2024-01-31', or "
+                    "'2024-01-31T12:30:00'."
                 )
             return stated
         return seconds if self.unit == "seconds" else Fraction(seconds // DAY)

@@ -103,9 +103,10 @@ class Filter:
         texts: dict[str, int] = {}
         for name, kind in _uses(condition):
             if name not in known:
+                has = ", ".join(repr(each) for each in list(known)[:20])
                 raise SchemaError(
-                    f"{argument('where', stated)} names {name!r}, which is no column of {called}. "
-                    f"It has {', '.join(repr(each) for each in list(known)[:20])}."
+                    f"{argument('where', stated)} names {name!r}, which is not a column of "
+                    f"{called}. {f'It has {has}' if has else 'Its columns have no names'}."
                 )
             if sum(column.name == name for column in columns) > 1:
                 raise SchemaError(f"{called} has two columns named {name!r}; rename one of them.")
@@ -172,7 +173,7 @@ def _refuse_kind(stated: str, column: Column, wanted: str) -> None:
     else:
         remedy = "leave it out of the condition"
     raise SchemaError(
-        f"{argument('where', stated)}: column {column.name!r} holds {column.kind.value}; {remedy}."
+        f"{argument('where', stated)}: column {column.name!r} holds {column.kind.held}; {remedy}."
     )
 
 

@@ -145,7 +145,7 @@ class _Reader:
         elif self._taken("between"):
             low = self._value(self._sum())
             if not self._taken("and"):
-                self._refuse("and, as in between 18 and 65")
+                self._refuse("'and' (as in between 18 and 65)")
             found = Both(
                 Compared("<=", low, self._value(left)),
                 Compared("<=", self._value(left), self._value(self._sum())),

@@ -80,7 +80,10 @@ def with_dates(node: Any, dates: Mapping[str, Date]) -> Any:
 def _day(date: Date, text: str) -> Number:
     number = date.number(text)
     if isinstance(number, str):
-        raise SpecError(f"{argument('where')}: {text!r} is no date. Write it as in '2024-01-31'.")
+        raise SpecError(
+            f"{argument('where')} compares a date with {text!r}, which is not a date. Write it as "
+            "in '2024-01-31'."
+        )
     return Number(float(number))
 
 

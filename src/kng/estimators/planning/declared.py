@@ -113,7 +113,8 @@ def _each(value: Any, name: str, width: int, usual: list[Any]) -> list[Any]:
     listed = list(value) if several else [value] * width
     if len(listed) != width:
         raise SpecError(
-            f"{argument(name)} has {len(listed)} numbers for {width} columns; give one for each."
+            f"{argument(name)} must be one number, or one per column; there are {len(listed)} for "
+            f"{width}."
         )
     for number in listed:
         if isinstance(number, bool) or not np.isfinite(_number(number, name)):

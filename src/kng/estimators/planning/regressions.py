@@ -149,7 +149,8 @@ def _coefficients(
         slopes = [float(exact(v, "coef")) for v in np.atleast_1d(coef).tolist()]
     if len(slopes) != len(covariates):
         raise SpecError(
-            f"{argument('coef')} has {len(slopes)} numbers for {len(covariates)} covariates."
+            f"{argument('coef')} must have one number per covariate; there are {len(slopes)} for "
+            f"{len(covariates)}."
         )
     if not model.fit_intercept:
         return tuple(slopes)
@@ -184,7 +185,7 @@ def _said(columns: Columns, shape: ModelShape, residual: Any, coef: Any) -> str:
         for name, column in zip(columns.covariates, shape.covariates, strict=True)
     ]
     slopes = ", ".join(f"{slope:.3g}" for slope in shape.coefficients[-columns.width :])
-    effects = "" if coef is not None else " (a guess; state coef for a better one)"
+    effects = "" if coef is not None else " (a guess; state the slopes for a better one)"
     words.append(f"slopes {slopes}{effects}")
     if shape.residual is not None:
         doubt = "" if residual is not None else " (a guess; state the residual for a better one)"
