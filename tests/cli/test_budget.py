@@ -156,7 +156,7 @@ def test_shares_keys_and_conversions(run, ages, ledger):
     assert first.out.splitlines()[0] == again.out.splitlines()[0]
     assert "answered before as entry 3: nothing was charged" in again.out
     counted = run(*spend, "--neighbours", "add-remove")
-    assert "charged 0.2 (counts 2 times in its relation), 0.7 of 1 left" in counted.out
+    assert "charged 0.2 (counts 2 times under its promise), 0.7 of 1 left" in counted.out
     title, one, two = run("budget", "history", path).out.splitlines()
     assert title.split()[-3:] == ["counts", "analyst", "request"]
     assert one.split()[-2:] == ["ann", "k"]

@@ -141,5 +141,5 @@ def test_a_ball_is_no_domain_for_a_base_that_nobody_asks():
             return -50 * np.abs(theta).sum(axis=1)
 
     # It says nothing exact of a lattice point, so that nobody can draw with it.
-    with pytest.raises(kng.KngError, match="Peaked is no base: it has no even, limits, fitted"):
+    with pytest.raises(kng.KngError, match="Peaked is not a base: it lacks even, limits, fitted"):
         L1Ball(5, base=Peaked())

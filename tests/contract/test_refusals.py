@@ -91,7 +91,7 @@ MISSING = [
     bad("above", SpecError, "missing", "got 11", INSIDE, missing=11),
     bad("below", SpecError, "missing", "got -0.5", INSIDE, missing=-0.5),
     bad("nan", SpecError, "missing", "got nan", "must be a finite number", missing=NAN),
-    bad("text", SpecError, "missing", "got 'x'", "must be a number", missing="x"),
+    bad("text", SpecError, "missing", "got 'x'", "must be 'drop'", missing="x"),
     bad("two", SpecError, "missing", "got 2", "per column", missing=[1, 1]),
 ]
 
@@ -369,8 +369,15 @@ BETWEEN = "strictly between 0 and 1"
         outside("set", SpecTypeError, {0.5}, "q", "got set", "a number"),
         outside("list of lists", SpecTypeError, [[0.1, 0.2]], "q", "got list", "a number"),
         outside("empty", SpecError, [], "q", "empty", "such as 0.5"),
-        outside("repeated", SpecError, [0.5, 0.5], "q", "repeats", "each one once"),
-        outside("repeated otherwise", SpecError, [0.5, "1/2"], "q", "repeats", "each one once"),
+        outside("repeated", SpecError, [0.5, 0.5], "q", "names 0.5 twice", "each quantile once"),
+        outside(
+            "repeated otherwise",
+            SpecError,
+            [0.5, "1/2"],
+            "q",
+            "names 0.5 twice",
+            "each quantile once",
+        ),
     ],
 )
 def test_bad_quantiles_are_refused_and_nothing_charged(q, error, says, ledger):

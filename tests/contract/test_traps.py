@@ -292,7 +292,7 @@ def test_what_is_missing_in_a_part_is_named_when_it_is_given():
 
     with pytest.raises(kng.KngError, match=r"Logistic is not a loss: it lacks .* and \d+ more"):
         kng.KNG(Logistic(), domain=Box(0, 1))
-    with pytest.raises(kng.KngError, match=r"3\.0 is no base"):
+    with pytest.raises(kng.KngError, match=r"3\.0 is not a base"):
         kng.KNG(Location(Squared()), domain=Box(0, 1, base=3.0))
     with pytest.raises(kng.KngError, match="class Box; make one"):
         kng.KNG(Location(Squared()), domain=Box)

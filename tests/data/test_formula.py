@@ -268,7 +268,7 @@ BAD = {
     "y ~ C(sex, levels=['F'])": "two or more",
     "y ~ C(sex, levels=['F', 'M'], reference='X')": "not among the levels",
     "y ~ C(sex, levels=['F', 'M'], levels=['F', 'M'])": "twice",
-    "y ~ C(sex, levels=['F', 'M'], order=1)": "'order' stands where one of levels=, reference= and other= is expected",
+    "y ~ C(sex, levels=['F', 'M'], order=1)": "where one of levels=, reference= and other= is",
     "y ~ C(sex, levels=F)": "expected",
     "y ~ C(sex, levels=[1, 2])": "levels as text",
     "y ~ C(a, levels=['x', 'z'])": "levels as numbers",

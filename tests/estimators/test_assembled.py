@@ -179,7 +179,7 @@ def test_a_density_plots_itself():
         (lambda: kng.KNG(Distance(), norm=Box(0, 1), domain=Box(0, 1)), {}, ["Box", "norm"]),
         (lambda: kng.KNG(Distance(), norm=L2, domain=Box(0, 1)), {}, ["class L2"]),
         (lambda: kng.KNG(Distance(), domain=L2()), {}, ["L2", "domain", "dim"]),
-        (lambda: kng.KNG(Distance(), domain=Box(0, 1, base=3)), {}, ["3 is no base", "finite"]),
+        (lambda: kng.KNG(Distance(), domain=Box(0, 1, base=3)), {}, ["3 is not a base", "finite"]),
         (
             lambda: kng.KNG(Distance(), norm="l3", domain=Box(0, 1)),
             {},

@@ -139,7 +139,7 @@ def test_releases_that_cannot_be_a_base():
         (lambda: Density(max, grid=0), SpecError, "grid of Density"),
         (lambda: Earlier(3.5), SpecTypeError, "takes a kng.Release"),
         (lambda: Box(0, 1, 2, base=Gaussian([1, 1, 1])), IncompatibleParts, "3 coordinates, and"),
-        (lambda: Box(0, 1, 1, base=3), SpecTypeError, "3 is no base"),
+        (lambda: Box(0, 1, 1, base=3), SpecTypeError, "3 is not a base"),
         (lambda: Box(0, 2, 1, base=Density(edges=[0, 1], weights=[1])), IncompatibleParts,
          "does not cover the domain"),
         (lambda: Box(0, 1, 2, base=Density(edges=[0, 1], weights=[1])), IncompatibleParts,

@@ -204,7 +204,7 @@ def test_a_damaged_declaration_is_no_release(damage):
         ({"gender": ["F"]}, "no column named 'gender'"),
         ({"site": ["F", "M"]}, "holds numbers, and its levels are texts"),
         ({"sex": [0, 1]}, "holds text, and its levels are numbers"),
-        ({"smokes": ["yes", "no"]}, "holds boolean, and its levels are texts"),
+        ({"smokes": ["yes", "no"]}, "holds booleans, and its levels are texts"),
         ({"site": range(2**16)}, "groups; the most"),
     ],
 )

@@ -243,8 +243,10 @@ def _statistic(parameters: str) -> str:
         facts = json.loads(parameters)
         columns = list(facts.get("columns") or [])
         about = f" of {', '.join(columns)}" if columns else ""
-        if len(columns) > 1 and columns[-1] not in facts.get("coefficients", columns):
-            about = f" of {columns[-1]} on {', '.join(columns[:-1])}"  # the response stands last
+        if columns and "coefficients" in facts:
+            *rest, last = columns  # the response stands last, if its bounds are known
+            known = last not in facts["coefficients"] and rest
+            about = f" of {last} on {', '.join(rest)}" if known else f" on {', '.join(columns)}"
         name = facts["statistic"]
         if name == "quantile":
             name = "quantiles" if "quantiles" in facts else f"{facts['quantile']} quantile"

@@ -189,4 +189,4 @@ def _counted(release: Release, charge: Charged | Repeated | None) -> str:
     if charge is None or charge.epsilon == release.event.epsilon:
         return ""
     times = charge.epsilon / release.event.epsilon
-    return f", charged {tell(charge.epsilon)} (counts {times} times in its relation)"
+    return f", charged {tell(charge.epsilon)} (counts {times} times under its promise)"

@@ -50,8 +50,7 @@ def convert(
     if records is not None and event.records_per_person < records:
         groups = -(-records // event.records_per_person)
         steps *= groups
-        why.append(
-            f"the account protects persons with up to {records} records, and the release "
-            f"{event.records_per_person}"
-        )
+        one = event.records_per_person
+        unit = "single records" if one == 1 else f"people with up to {one}"
+        why.append(f"the account protects people with up to {records} records, the release {unit}")
     return Conversion(steps, " and ".join(why))
