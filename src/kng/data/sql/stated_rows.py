@@ -23,7 +23,8 @@ def rows_per_record(query: Query, stated: Any) -> int | None:
     if query.keeps_rows:
         if stated is not None:
             raise SpecError(
-                f"{argument('rows_per_record')} means nothing here: each record is one row. Leave it out."
+                f"{argument('rows_per_record')} means nothing here: each record is one "
+                "row. Leave it out."
             )
         return None
     if stated is None:
