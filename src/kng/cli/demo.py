@@ -65,12 +65,12 @@ def demo(out: str | None) -> None:
     from pathlib import Path
 
     import kng
-    from kng.cli.receipt import ReceiptFile
+    from kng.cli.receipt import page_file
 
     with (
         as_file(files("kng.cli") / "doctor_visits.csv") as data,
         _temporary_directory() as directory,
-        nullcontext() if out is None else ReceiptFile(out) as page,
+        nullcontext() if out is None else page_file(out) as page,
     ):
         with data.open(newline="", encoding="utf-8") as file:
             records = list(csv.DictReader(file))

@@ -77,6 +77,18 @@ class ReceiptFile(AbstractContextManager["ReceiptFile"]):
             self.path.unlink(missing_ok=True)
 
 
+def page_file(path: str) -> ReceiptFile:
+    """Make the file of a page, whose name says that it is one."""
+    if not is_page(path):
+        raise SpecError(f"--out {path} is a page; its name must end in .html.")
+    return ReceiptFile(path)
+
+
+def is_page(path: str) -> bool:
+    """Tell whether a file is named as a page is."""
+    return path.lower().endswith((".html", ".htm"))
+
+
 def hand_over(
     compute: Callable[[], Release], options: Mapping[str, Any], ledger: Ledger | None
 ) -> None:
@@ -103,7 +115,7 @@ def hand_over(
 
 def _writer(out: str | None) -> Callable[[Release], str]:
     """Return what makes the text of the file; a page is loaded now, before the charge."""
-    if out is None or not out.lower().endswith((".html", ".htm")):
+    if out is None or not is_page(out):
         return lambda release: release.to_json(indent=2)
     from kng.report.document import page, style
     from kng.report.receipts import Receipt

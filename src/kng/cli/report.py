@@ -36,7 +36,7 @@ def report(
     from pathlib import Path
 
     from kng.cli.arguments import open_ledger
-    from kng.cli.receipt import ReceiptFile
+    from kng.cli.receipt import page_file
     from kng.core.errors import SpecError
     from kng.report import page, read_receipts
 
@@ -46,9 +46,7 @@ def report(
     history = None if ledger is None else history_of(open_ledger(ledger, account))
     made = page(found, history)
     target = str(Path(receipts[0]).with_suffix(".html")) if out is None else out
-    if Path(target).suffix.lower() not in (".html", ".htm"):
-        raise SpecError(f"--out {target} is a page; its name must end in .html.")
-    with ReceiptFile(target) as file:
+    with page_file(target) as file:
         try:
             file.write(made)
         except OSError as error:

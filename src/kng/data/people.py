@@ -63,8 +63,9 @@ class Person:
         known = [column.name for column in columns]
         if known.count(name) != 1:
             found = "no column" if name not in known else "two columns"
+            has = "have" if called == "the data" else "has"
             raise SchemaError(
-                f"{argument('person', name)}: {called} has {found} of this name, among "
+                f"{argument('person', name)}: {called} {has} {found} of this name, among "
                 f"{', '.join(repr(each) for each in known[:20])}."
             )
         column = columns[known.index(name)]

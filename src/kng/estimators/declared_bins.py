@@ -74,7 +74,8 @@ def _named(value: Any, name: str) -> tuple[str | None, list[Any]]:
 def _edge(value: Any) -> Fraction | float:
     if isinstance(value, str) and value.strip().lower() in ("inf", "+inf", "-inf"):
         return float(value)
-    return value if isinstance(value, float) and isinf(value) else exact(value, "edges")
+    plain = isinstance(value, float) and isinf(value)
+    return value if plain else exact(value, "an edge of the histogram")
 
 
 def _edges(given: list[Any]) -> Edges:

@@ -258,6 +258,7 @@ class HuberRegressor(PrivateRegressor):
         answers = plan.problem.answers
         facts: dict[str, Fact] = {
             "coefficients": self._coefficients(columns),
+            **self._target(columns),
             **self._facts(),
             **details(design.records, unit),
         }

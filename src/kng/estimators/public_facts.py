@@ -16,7 +16,7 @@ from kng.core.encoding import DROP, Encoding, encoding_of
 from kng.core.errors import SchemaError, SpecError
 from kng.core.exact import exact, show
 from kng.core.lattice import Lattice
-from kng.core.naming import argument
+from kng.core.naming import argument, in_python, outside_python
 from kng.core.parts import Domain, Norm, described
 from kng.core.records import Source
 from kng.data import Engine
@@ -172,7 +172,8 @@ def centre_of(value: Any, design: Design) -> tuple[Fraction, ...] | None:
     if not counted or len(value) != design.dim:
         raise SpecError(
             f"{argument('centre')} must be {design.dim} numbers, one for each coefficient in the "
-            "order of release_.value: the intercept first, if there is one."
+            f"order {in_python('of release_.value')}{outside_python('of the receipt')}: the "
+            "intercept first, if there is one."
         )
     centre = design.units.inverse([exact(number, "centre") for number in value])
     if max(map(abs, centre)) > REACH:

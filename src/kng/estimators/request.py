@@ -262,8 +262,8 @@ class Way:
         """Refuse a base measure where no theta is weighed."""
         if self.base is not None:
             raise IncompatibleParts(
-                f"{argument('base')} is how likely theta is before the records are seen; "
-                f"{argument('mechanism', self.name)} adds noise and weighs nothing by it. Use "
+                f"{argument('base')} says how likely theta is before the records are seen, and "
+                f"{argument('mechanism', self.name)}, which adds noise, does not use it. Use "
                 f"{argument('mechanism', 'kng')} or 'exponential'."
             )
 
@@ -271,7 +271,7 @@ class Way:
         """Refuse a norm where nothing is measured in one."""
         if self.name == "exponential" and not _same(self.norm, "auto"):
             raise IncompatibleParts(
-                f"{argument('mechanism', 'exponential')} weighs the loss and has no norm."
+                f"{argument('mechanism', 'exponential')} has no norm: it weighs the loss."
             )
 
     def refuse_centre(self) -> None:

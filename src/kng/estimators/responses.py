@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,14 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
+from kng.core.design import Design
 from kng.core.errors import KngError, SchemaError, SpecError
+from kng.core.records import Source
+from kng.core.release import Release
+from kng.estimators.fit import Fit
+from kng.estimators.public_facts import RESPONSE, Columns
 from kng.estimators.regression import PrivateModel
+from kng.estimators.request import Request
 
 
 class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
@@ -44,6 +51,17 @@ class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         numpy.ndarray of shape (n,), or (n, quantiles) where several were fitted
         """
         return self._predictions(X)
+
+    def _release(
+        self, columns: Columns, design: Design, fit: Fit, source: Source, ask: Request
+    ) -> Release:
+        fit = replace(fit, facts={**self._target(columns), **fit.facts})
+        return super()._release(columns, design, fit, source, ask)
+
+    def _target(self, columns: Columns) -> dict[str, str]:
+        """Name the response where no bounds of it are on the receipt."""
+        named = self.bounds_y is None and columns.response != RESPONSE
+        return {"target": f"column {columns.response}"} if named else {}
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R^2 of the predictions; on private records a release that nothing protects.

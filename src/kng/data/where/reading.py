@@ -210,7 +210,7 @@ class _Reader:
 
     def _literals(self) -> tuple[Number | Text, ...]:
         if self._sign("(") is None:
-            self._refuse("a list, as in ('N', 'S')")
+            self._refuse("a list (such as ('N', 'S'))")
         found: list[Number | Text] = []
         while True:
             item = self._factor()
