@@ -244,8 +244,11 @@ def _statistic(parameters: str) -> str:
         columns = list(facts.get("columns") or [])
         about = f" of {', '.join(columns)}" if columns else ""
         if columns and "coefficients" in facts:
-            *rest, last = columns  # the response stands last, if its bounds are known
-            known = last not in facts["coefficients"] and rest
+            named = facts.get("target") or facts.get("labels")
+            if named is not None:
+                columns.append(named.removeprefix("column "))
+            *rest, last = columns  # the response stands last, if it has bounds or is named
+            known = rest and (named is not None or last not in facts["coefficients"])
             about = f" of {last} on {', '.join(rest)}" if known else f" on {', '.join(columns)}"
         name = facts["statistic"]
         if name == "quantile":

@@ -75,7 +75,7 @@ def _edge(value: Any) -> Fraction | float:
     if isinstance(value, str) and value.strip().lower() in ("inf", "+inf", "-inf"):
         return float(value)
     plain = isinstance(value, float) and isinf(value)
-    return value if plain else exact(value, "an edge of the histogram")
+    return value if plain else exact(value, "edges (each)")
 
 
 def _edges(given: list[Any]) -> Edges:
