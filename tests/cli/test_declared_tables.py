@@ -89,7 +89,7 @@ def test_one_range_for_two_columns(run, folder):
             ),
             "--bounds is given 3 times for 2 columns",
         ),
-        (("--column", "a", "--column", "a", "--bounds", "0:1"), "--column is given twice 'a'"),
+        (("--column", "a", "--column", "a", "--bounds", "0:1"), "--column is given twice for 'a'"),
         (("--column", "a", "--bounds", "a=0:1"), "these bounds name their own column"),
     ],
 )
@@ -184,3 +184,22 @@ def test_without_a_file_a_bare_word_is_explained(run, folder):
     words = ("--column", "age", "--bounds", "0:120", "--epsilon", 1)
     assert run("median", "survey/", *words).code == 0
     assert run("median", "survey/*", *words).code == 0
+
+
+def test_covariates_may_be_declared_categories(run, folder):
+    words = ("linear", "survey", "--target", "income", "--covariates")
+    receipt = json.loads(run(*words, "age,sex", *SEED).out)
+    assert receipt["details"]["coefficients"] == ["intercept", "age", "sex[M]"]
+    only = json.loads(run(*words, "sex", *SEED).out)
+    assert only["details"]["coefficients"] == ["intercept", "sex[M]"]
+
+
+@pytest.mark.parametrize("bounds", [(), ("--bounds", "income=0:10000")], ids=["none", "stated"])
+def test_what_a_huber_regression_predicts_is_on_receipt_and_history(run, folder, bounds):
+    ledger = Ledger(folder / "budget.ledger", cap=1)
+    words = ("--threshold", 1000, "--bounds", "age=0:120", *bounds, "--epsilon", "0.5")
+    done = run("huber", "survey.csv", "--target", "income", *words, "--ledger", ledger.path)
+    assert done.code == 0
+    assert ("column income" in done.out) == (not bounds)
+    history = run("budget", "history", ledger.path).out
+    assert "Huber regression of income on age" in history

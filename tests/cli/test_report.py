@@ -208,3 +208,12 @@ def test_what_is_no_receipt_is_refused(run, tmp_path, ledger, text):
         assert "receipt" in done.err
     assert run("report", tmp_path / "none.json").code == 2
     assert not path.with_suffix(".html").exists()
+
+
+@pytest.mark.parametrize("words", [("report", "{receipt}"), ("demo",)], ids=["report", "demo"])
+def test_a_page_is_named_as_one(run, receipt, tmp_path, words):
+    named = [word.format(receipt=receipt) for word in words]
+    done = run(*named, "--out", tmp_path / "page.json")
+    assert done.code == 2
+    assert "page.json is a page; its name must end in .html." in done.err
+    assert not (tmp_path / "page.json").exists()

@@ -144,6 +144,17 @@ def test_every_fault_of_the_questions_is_listed(run, here, ledger):
     assert not (here / "answers").exists()
 
 
+def test_faults_of_reading_and_of_planning_are_listed_together(run, here, ledger):
+    text = QUESTIONS.replace("age >= 40", "weight >= 40").replace("covariates", "covariate")
+    (here / "q.toml").write_text(text)
+    outcome = run("run", "q.toml")
+    assert outcome.code == 2
+    assert "q.toml has 2 faults; nothing was charged." in outcome.err
+    assert "question 'model': 'covariate' is not a setting" in outcome.err
+    assert "question 'old': where = \"weight >= 40\" names 'weight'" in outcome.err
+    assert ledger.spent == 0
+
+
 @pytest.mark.parametrize("text", ["", "table = 5", "[[question]", "table = '-'\nepsilon = 1", "\0"])
 def test_files_that_ask_nothing(run, here, text):
     (here / "q.toml").write_text(text)

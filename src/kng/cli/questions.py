@@ -18,6 +18,7 @@ from kng.cli.models import MODELS
 from kng.core.errors import KngError, SpecError
 from kng.core.exact import positive
 from kng.estimators.batch import Question, planned
+from kng.ledger import Ledger
 
 _FUNCTIONS = {
     **{name: name for name in ("mean", "quantile", "median", "geometric_median", "count")},
@@ -43,7 +44,9 @@ class Batch:
     questions: tuple[Question, ...]
 
 
-def read_questions(path: str, seed: int | None) -> Batch:
+def read_questions(
+    path: str, seed: int | None, payer: Callable[[str | None], Ledger | None]
+) -> Batch:
     """Read a file whole; every fault is found, not only the first.
 
     Parameters
@@ -52,6 +55,8 @@ def read_questions(path: str, seed: int | None) -> Batch:
         The file. Paths in it are as seen from the current directory, as those of a command are.
     seed : int or None
         Makes the answers repeatable.
+    payer : callable
+        Opens the ledger that pays, given the one that the file or its table names.
     """
     content = _content(Path(path))
     faults: list[str] = []
@@ -78,15 +83,24 @@ def read_questions(path: str, seed: int | None) -> Batch:
         if ask is not None:
             questions.append(Question(names[at], ask))
     if faults or table is None or epsilon is None:
-        # The others are planned, so that all faults are found; this may count records.
-        for name, error in planned(questions, None)[1].items():
-            faults.append(f"question {name!r}: {error.message.rstrip('.')}")
+        if table is not None and questions:
+            faults += _planned(questions, partial(payer, top.get("ledger", table.ledger)))
         several = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         lines = "".join(f"\n  {fault}" for fault in faults)
         done = "charged" if questions else "read"
         raise SpecError(f"{Path(path).name} has {several}; nothing was {done}.{lines}")
     ledger = top.get("ledger", table.ledger)
     return Batch(table, epsilon, ledger, tuple(questions))
+
+
+def _planned(questions: Sequence[Question], payer: Callable[[], Ledger | None]) -> list[str]:
+    """Return the faults of questions that could be read; planning them may count records."""
+    try:
+        ledger = payer()
+    except KngError as error:
+        return [error.message.rstrip(".")]
+    faults = planned(questions, ledger)[1].items()
+    return [f"question {name!r}: {error.message.rstrip('.')}" for name, error in faults]
 
 
 def _content(place: Path) -> dict[str, Any]:

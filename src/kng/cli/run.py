@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,8 +54,9 @@ def run(questions: str, **options: Any) -> None:
     from kng.estimators.batch import answers, rehearse
 
     seed = None if options["seed"] is None else whole(options["seed"], "seed", 0)
-    batch = read_questions(questions, seed)
-    ledger = _ledger(batch, options, seed)
+    payer = partial(_ledger, options=options, seed=seed)
+    batch = read_questions(questions, seed, payer)
+    ledger = payer(batch.ledger)
     costs = rehearse(batch.questions, ledger)
     if options["check"]:
         _show_costs(batch, costs)
@@ -75,12 +77,12 @@ def run(questions: str, **options: Any) -> None:
         click.echo(f"{len(found)} receipts written to {options['out']}", err=True)
 
 
-def _ledger(batch: Batch, options: dict[str, Any], seed: int | None) -> kng.Ledger | None:
-    """Open the ledger that pays: of the command, of the file, or of the table."""
+def _ledger(stated: str | None, options: dict[str, Any], seed: int | None) -> kng.Ledger | None:
+    """Open the ledger that pays: of the command, or the one stated by the file or its table."""
     from kng.cli.arguments import open_ledger
     from kng.core.errors import SpecError
 
-    named = options["ledger"] or batch.ledger
+    named = options["ledger"] or stated
     if named is None:
         return None
     if seed is not None:
