@@ -359,8 +359,14 @@ def test_odd_words_of_all_commands_are_told(run, ages, ledger, words, code):
     assert ledger.spent == 0
 
 
-def test_a_plan_of_next_to_no_epsilon_is_all_noise(run):
-    outcome = run(*PLAN, "--epsilon", "1e-300")
+def test_a_plan_of_next_to_no_epsilon_is_all_noise_or_refused(run):
+    outcome = run(*PLAN, "--epsilon", "1e-12")
     assert outcome.code == 0
     assert "not worth it" in outcome.out
-    assert run(*PLAN, "--epsilon", "1", "--spread", "1e-300").code == 0
+    for words, said in (
+        (("--epsilon", "1e-300"), "--epsilon must lie between 1e-12 and 1e6"),
+        (("--epsilon", "1", "--spread", "1e-300"), "far too large or too small"),
+    ):
+        outcome = run(*PLAN, *words)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert said in outcome.err

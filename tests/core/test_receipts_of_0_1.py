@@ -36,7 +36,7 @@ def test_a_receipt_of_0_1_is_shown(name):
     assert "kng 0.1" in shown
     assert release.guarantee.value in shown
     for number in np.atleast_1d(release.value):
-        assert f"{number:.10g}" in shown
+        assert f"{number:.6g}" in shown
     assert "private" in release._repr_html_()
 
 

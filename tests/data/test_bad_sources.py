@@ -146,7 +146,7 @@ def test_the_shell_takes_queries_and_databases(tmp_path, monkeypatch, capfd):
     for words, shown in (
         (["--query", "SELECT x FROM 'a.parquet'"], "300 (public)"),
         (["d.duckdb", "--table", "t"], "300 (public)"),
-        ([*where, "--neighbours", "add-remove"], "rows-per-record"),
+        ([*where, "--neighbours", "add-remove"], "rows per record"),
     ):
         assert main(["median", *words, *ask]) == 0
         out, _ = capfd.readouterr()

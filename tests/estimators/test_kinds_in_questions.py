@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import kng
-from kng.core.errors import KngError
+from kng.core.errors import KngError, SchemaError
 from kng.data.engine import Column, Kind
 from kng.data.where.filter import Filter
 
@@ -162,3 +162,52 @@ def test_dates_of_arrow_in_pandas_are_dates(kind, cells):
     bounds = ("2024-01-01", "2024-12-31")
     frame = kng.median(pd.DataFrame({"d": column}), bounds={"d": bounds}, **SURE)
     assert float(frame) == float(kng.median(column, bounds=bounds, **SURE)) == 19725
+
+
+def answers(words=("False", "True")) -> dict[str, list]:
+    """Records whose answer goes with x; the third of each ten lacks it."""
+    x = [k / 400 for k in range(400)]
+    said = [words[(7 * k) % 400 < k] for k in range(400)]
+    return {"x": x, "y": [None if k % 10 == 2 else said[k] for k in range(400)]}
+
+
+def coefficients(data, classes=(False, True)):
+    model = kng.LogisticRegression(
+        epsilon=5, classes=classes, bounds_X={"x": (0, 1)}, random_state=1
+    )
+    return model.fit(data, target="y", features=["x"]).release_.integers
+
+
+@pytest.mark.parametrize("words", [("False", "True"), ("false", "true"), ("0", "1"), (0, 1)])
+def test_classes_that_are_true_and_false_are_read_in_any_container(words, tmp_path):
+    wanted = coefficients(kng.Table(answers(), columns={"y": kng.columns.Boolean()}), (False, True))
+    path = tmp_path / "answers.csv"
+    frame = pd.DataFrame(answers(words), dtype=object)
+    frame.to_csv(path, index=False)
+    assert coefficients(path) == coefficients(frame) == wanted
+
+
+def test_classes_follow_a_declared_boolean(tmp_path):
+    path = tmp_path / "answers.csv"
+    pd.DataFrame(answers(("N", "J"))).to_csv(path, index=False)
+    table = kng.Table(path, columns={"y": kng.columns.Boolean(yes="J", no="N")})
+    assert coefficients(table) == coefficients(table, None) == coefficients(answers())
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "says"),
+    [
+        (pa.array([True, False]), ("False", "True"), "holds booleans, and the classes are texts"),
+        (pa.array([1, 0]), ("0", "1"), "holds numbers, and the classes are texts"),
+        (pa.array(["True", "x"]), (False, True), "holds text, and the classes are True and False"),
+    ],
+)
+def test_classes_of_another_kind_are_refused_before_the_charge(labels, classes, says, tmp_path):
+    ledger = kng.Ledger(tmp_path / "a.ledger", cap=9)
+    model = kng.LogisticRegression(
+        epsilon=1, classes=classes, bounds_X={"x": (0, 1)}, ledger=ledger
+    )
+    table = pa.table({"x": [0.5, 0.25], "y": labels})
+    with pytest.raises(SchemaError, match=says):
+        model.fit(table, target="y", features=["x"])
+    assert ledger.spent == 0

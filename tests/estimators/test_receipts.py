@@ -150,7 +150,7 @@ def test_the_receipt_shows_itself(way):
     tier = "exact" if sampler in EXACT else "ideal"
     words = {"kng": "K-norm gradient mechanism", "objective": "objective perturbation"}
     method = f"{words.get(mechanism, 'exponential mechanism')} ({sampler} sampler)"
-    for fact in (method, tier, "intercept: ", "x1: "):
+    for fact in (method, tier, "\nintercept  ", "\nx1  "):
         assert fact in shown
     assert all(a.meaning in shown for a in release.assumptions)
     assert "<table" in release._repr_html_()

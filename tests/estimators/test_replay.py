@@ -131,11 +131,13 @@ def test_columns_of_any_kind_are_read(way, capfd, caplog):
         "nullable ints": pd.Series([1, None, 3, 4], dtype="Int64"),
         "nullable floats": pd.Series([0.1, None, 0.3, 0.4], dtype="Float64"),
         "nullable booleans": pd.Series([True, None, False, True], dtype="boolean"),
-        "texts": pd.Series(["0.1", "x", None, ""], dtype="string"),
         "booleans": pd.Series([True, False, True, True]),
         "small floats": pd.Series([0.1, 0.2, np.nan, np.inf], dtype=np.float32),
         "unsigned": pd.Series([0, 1, 2, 255], dtype=np.uint8),
     }
+    texts = pd.DataFrame({"a": pd.Series(["0.1", "x", None, ""], dtype="string"), "b": 1.0})
+    with pytest.raises(kng.KngError, match="holds text"):
+        made.fit(texts, y)
     expected = None
     for a in columns.values():
         for b in columns.values():

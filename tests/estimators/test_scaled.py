@@ -190,7 +190,7 @@ def test_the_threshold_is_released_and_shown(name: str) -> None:
     assert release.also["threshold"] == model.threshold_
     assert 0.3 < model.threshold_ < 50
     assert abs(release.also["median of y"]) < 1
-    assert f"threshold {model.threshold_:.10g}" in repr(release)
+    assert f"threshold {model.threshold_:.6g}" in repr(release)
     assert len(release.value) == 4
     again = kng.Release.from_json(release.to_json())
     assert again == release

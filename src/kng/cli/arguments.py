@@ -111,7 +111,13 @@ def _levels(text: str) -> list[Any]:
         if any(isinf(float(cell)) for cell in cells):
             raise SpecError("levels must be numbers that float64 can hold, or texts in quotes.")
         return [int(cell) if cell.lstrip("+-").isdigit() else float(cell) for cell in cells]
-    return cells
+    return _truths(cells) or cells
+
+
+def _truths(cells: list[str]) -> list[bool]:
+    """Return words as truth values if all of them are; else none."""
+    words = [cell.lower() for cell in cells]
+    return [word == "true" for word in words] if set(words) <= {"true", "false"} else []
 
 
 def read_regression(
@@ -169,15 +175,13 @@ def read_classes(options: Mapping[str, Any], table: Table) -> Sequence[Any]:
         )
     declared = (table.columns or {}).get(target)
     levels = getattr(declared, "levels", None)
+    if text is None and declared is not None and declared.kind == "boolean":
+        return False, True
     if text is None and levels is not None:
         return tuple(levels)
     if text is None:
         raise SpecError("--classes are missing; name the labels, as in --classes no,yes.")
-    labels = tuple(listed(text))
-    try:
-        return tuple(float(label) for label in labels)
-    except ValueError:
-        return labels
+    return tuple(_levels(text))
 
 
 def read_bins(options: Mapping[str, Any]) -> dict[str, Any]:

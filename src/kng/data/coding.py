@@ -44,7 +44,9 @@ class Coding:
     ) -> Coding:
         """Check levels against what is declared of their columns; reads no record."""
         found = list(zip(positions, groups.levels, strict=True))
-        booleans = tuple(_boolean(columns[at], at, levels, engine) for at, levels in found)
+        booleans = tuple(
+            boolean_column(engine, at) if _are_truths(levels) else None for at, levels in found
+        )
         labels = tuple(
             _labels(columns[at], levels) if as_one is None else Labels(_truths(levels))
             for (at, levels), as_one in zip(found, booleans, strict=True)
@@ -138,19 +140,23 @@ class Coded:
         return [*self.recipe.tables(inner), codes.reshape(-1, 1)]
 
 
-def _boolean(
-    column: Column, position: int, levels: Sequence[Level], engine: Engine
-) -> StatedColumn | None:
-    """Return how a column is read as booleans: as declared, or where its levels are True, False."""
+def boolean_column(engine: Engine, position: int) -> StatedColumn | None:
+    """Return how a column is read where True and False are told apart.
+
+    As it is declared, and by the usual words where nothing declares it; None if its type has them.
+    """
+    column = engine.columns()[position]
     declared = kinds_of(engine).get(column.name or "")
-    if not all(isinstance(level, bool) for level in levels):
-        return None
     if not isinstance(declared, Boolean):
         if column.kind is not Kind.CELLS:
             return None
         declared = Boolean()
     asks = declared.asks(column, engine.called)
     return StatedColumn(column.name or "", position, asks, declared)
+
+
+def _are_truths(levels: Sequence[Level]) -> bool:
+    return all(isinstance(level, bool) for level in levels)
 
 
 def _truths(levels: Sequence[Level]) -> tuple[float, ...]:

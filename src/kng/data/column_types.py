@@ -34,7 +34,7 @@ class Typed:
     @classmethod
     def of(cls, data: Any) -> Typed | None:
         """Return what the type of a column says; None for NumPy's types and where it has none."""
-        if hasattr(data, "to_pylist"):  # Arrow's own
+        if hasattr(data, "to_pylist") and hasattr(data, "type"):  # Arrow's own
             dtype, kind = data.type, _kind_of_arrow(data.type)
         else:
             dtype = getattr(data, "dtype", None)

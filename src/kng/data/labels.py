@@ -23,7 +23,7 @@ _FEW, _SPAN = 4, 2**16
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The classes, all of them numbers or all of them text, each once."""
+    """The classes, all of them numbers, or text, or True and False, each once."""
 
     classes: tuple[float, ...] | tuple[str, ...]
 
@@ -31,6 +31,11 @@ class Labels:
     def text(self) -> bool:
         """Whether labels are text."""
         return isinstance(self.classes[0], str)
+
+    @property
+    def truths(self) -> bool:
+        """Whether labels are True and False."""
+        return isinstance(self.classes[0], bool)
 
     @property
     def texts(self) -> tuple[str, ...]:

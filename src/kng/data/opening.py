@@ -9,7 +9,7 @@ from kng.core.encoding import Encoding
 from kng.core.errors import SchemaError
 from kng.core.groups import Groups
 from kng.core.naming import argument, keyword
-from kng.data.coding import Coded, Coding
+from kng.data.coding import Coded, Coding, boolean_column
 from kng.data.column_kinds import stated_recipe
 from kng.data.engine import Column, Engine, Kind, kinds_of, state_schema
 from kng.data.grouped import GroupedTable
@@ -136,22 +136,39 @@ def open_labelled_columns(
     """Return a source over named columns, the last of them a label."""
     engine = _named(data)
     covariates = positions_of(engine, columns[:-1], len(columns) - 1)
-    recipe = Labelled(covariates, label_of(engine, columns[-1], labels), labels)
-    return counting(engine, recipe, encoding, present)
+    (label,) = positions_of(engine, columns[-1:], 1, numbers=0)
+    return counting(engine, labelled(engine, covariates, label, labels), encoding, present)
 
 
-def label_of(engine: Engine, name: str, labels: Labels) -> int:
-    """Return where the column of labels stands; refuse one that holds no label by its type."""
-    (label,) = positions_of(engine, (name,), 1, numbers=0)
-    found = engine.columns()[label]
-    _refuse_dates(found, engine.called)
-    if labels.text and found.kind is Kind.NUMBER:
+# How classes must be given, by what a type says of a column of labels.
+_CLASSES = {
+    Kind.NUMBER: "Give the classes as numbers",
+    Kind.BOOLEAN: f"Give them as truth values, as in {argument('classes', (False, True))}",
+}
+
+
+def labelled(engine: Engine, covariates: Sequence[int], position: int, labels: Labels) -> Labelled:
+    """Return how covariates and labels are read; refuse what holds no label by its type."""
+    column = engine.columns()[position]
+    _refuse_dates(column, engine.called)
+    if labels.text and column.kind in _CLASSES:
         raise SchemaError(
-            f"column {found.name!r} of {engine.called} holds numbers, and the classes are texts. "
-            "Give the classes as numbers."
+            f"{_named_column(column, engine)} holds {column.kind.value}s, and the classes are "
+            f"texts. {_CLASSES[column.kind]}."
+        )
+    boolean = boolean_column(engine, position) if labels.truths else None
+    if labels.truths and boolean is None and column.kind is Kind.TEXT:
+        raise SchemaError(
+            f"{_named_column(column, engine)} holds text, and the classes are True and False. Give "
+            f"the classes as texts, as in {argument('classes', ('no', 'yes'))}, or declare the "
+            "column as a boolean."
         )
     labels.load()
-    return label
+    return Labelled(tuple(covariates), position, labels, boolean)
+
+
+def _named_column(column: Column, engine: Engine) -> str:
+    return f"column {column.name!r} of {engine.called}" if column.name else "y"
 
 
 def open_regression(X: Any, y: Any, encoding: Encoding, present: Present = ALL) -> TableSource:
@@ -164,9 +181,8 @@ def open_labelled(
     X: Any, y: Any, labels: Labels, encoding: Encoding, present: Present = ALL
 ) -> TableSource:
     """Return a source over covariates and labels that stand side by side."""
-    labels.load()
     engine, (*covariates, label) = _beside(X, y, len(encoding) - 1)
-    return counting(engine, Labelled(tuple(covariates), label, labels), encoding, present)
+    return counting(engine, labelled(engine, covariates, label, labels), encoding, present)
 
 
 def open_response(

@@ -14,6 +14,7 @@ import numpy as np
 
 from kng.data.engine import Asked, Block, Column, Floats
 from kng.data.labels import Labels
+from kng.data.stated_columns import StatedColumn
 from kng.data.where.filter import Filter
 
 
@@ -75,18 +76,23 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Covariates and, last, a label: the position of its class, or their number if it is none."""
+    """Covariates and, last, a label: the position of its class, or their number if it is none.
+
+    ``boolean`` reads labels that are True and False where the column is no plain one of them.
+    """
 
     covariates: tuple[int, ...]
     label: int
     labels: Labels
+    boolean: StatedColumn | None = None
 
     @property
     def asked(self) -> Asked:
         """The columns that are read; labels are numbers or text, as the classes are."""
         if self.labels.text:
             return Asked(self.covariates, (self.label,), (self.labels.texts,))
-        return Asked((*self.covariates, self.label))
+        spelled = self.boolean is not None and self.boolean.asks.texts
+        return Asked((*self.covariates, self.label), (self.label,) if spelled else ())
 
     def optional(self, columns: Sequence[Column]) -> Sequence[bool]:
         """Ask the covariates; a label has a code whatever it is."""
@@ -100,7 +106,11 @@ class Labelled:
             *tables, last = block.numbers
             if last.shape[1] > 1:  # covariates and labels in one table
                 tables, last = [*tables, last[:, :-1]], last[:, -1:]
-            codes = self.labels.codes_of_numbers(last[:, 0])
+            cells = last[:, 0]
+            if self.boolean is not None:
+                spelled = block.texts[0] if self.boolean.asks.texts else None
+                cells = self.boolean.declared.floats(cells, spelled)
+            codes = self.labels.codes_of_numbers(cells)
         return [*tables, codes.reshape(-1, 1)]
 
 

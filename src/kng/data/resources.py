@@ -19,7 +19,8 @@ _LEAST = 2**27
 # Beyond what any machine has, and within what engines can be told.
 _MOST, _MOST_THREADS = 2**50, 1024
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-_SIZE = re.compile(r"\s*(\d{1,40}(?:\.\d{1,40})?)\s*([KMGT]?)i?B?\s*", re.IGNORECASE | re.ASCII)
+_DIGITS = 100
+_SIZE = re.compile(r"\s*(\d+(?:\.\d{1,40})?)\s*([KMGT]?)i?B?\s*", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,5 +64,7 @@ def _bytes(value: Any) -> int:
                 f"{argument('memory_limit')} must be a size such as '2GB' or '500MB', got "
                 f"{value!r}."
             )
+        if len(found[1]) > _DIGITS:  # Python refuses to read some thousands of them
+            return _MOST + 1
         return int(Fraction(found[1]) * _UNITS[found[2].upper()])
     return whole(value, "memory_limit", 1)

@@ -9,7 +9,7 @@ from kng.core.dates import shown_day
 from kng.core.errors import SpecError
 from kng.core.naming import argument, in_python, outside_python
 from kng.data import Table
-from kng.data.kinds import Category, Date, Declared
+from kng.data.kinds import Boolean, Category, Date, Declared
 
 
 def filled(table: Table, facts: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,6 +97,8 @@ def fitted_with(table: Table, model: Any, target: Any, features: Any) -> dict[st
             stated["bounds_y"] = answer.bounds
         if _open(model, "classes") and isinstance(answer, Category):
             stated["classes"] = answer.levels
+        if _open(model, "classes") and isinstance(answer, Boolean):
+            stated["classes"] = (False, True)
     return stated
 
 

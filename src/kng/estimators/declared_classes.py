@@ -63,4 +63,6 @@ def labels_of(classes: NDArray[Any]) -> Labels:
     """Return the rule that reads labels."""
     if classes.dtype.kind == "U":
         return Labels(tuple(str(label) for label in classes))
+    if classes.dtype.kind == "b":
+        return Labels(tuple(bool(label) for label in classes))
     return Labels(tuple(float(label) for label in classes))

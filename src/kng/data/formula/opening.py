@@ -14,10 +14,10 @@ from kng.data.formula.binding import read_covariates
 from kng.data.formula.covariates import Covariates
 from kng.data.formula.derived import Beside, Derived
 from kng.data.labels import Labels
-from kng.data.opening import counting, label_of
+from kng.data.opening import counting, labelled
 from kng.data.positions import positions_of
 from kng.data.present import Present
-from kng.data.recipe import Labelled, Recipe
+from kng.data.recipe import Recipe
 from kng.data.registry import open_table
 from kng.data.source import TableSource
 
@@ -53,7 +53,8 @@ def open_labelled_formula(
 ) -> TableSource:
     """Return a source over covariates and, last, a label."""
     target, labels = label
-    last = Labelled((), label_of(engine, target, labels), labels)
+    (position,) = positions_of(engine, (target,), 1, numbers=0)
+    last = labelled(engine, (), position, labels)
     return counting(engine, Beside(_covariates(engine, made), last), encoding, present)
 
 
