@@ -77,9 +77,9 @@ class Release:
     def noise_interval(self, level: float = 0.95) -> NoiseInterval:
         """Return where the answer on the same records lies without privacy noise.
 
-        From public numbers alone, so it is free. Means, sums and counts: "exact", from the law of
-        the noise. Quantiles: an interval of "ranks". Regressions: "predicted" from the declared
-        shape. Sampling error is not in it. docs/noise.md.
+        From public numbers alone, so it is free. Means, sums, variances and counts: "exact", from
+        the law of the noise. Quantiles: an interval of "ranks". Regressions: "predicted" from the
+        declared shape. Sampling error is not in it. docs/noise.md.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a receipt says of the noise of a mean or a quantile, from the plan that drew it."""
+"""What a receipt says of the noise of sums, means, variances and quantiles, from their plans."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from math import lgamma, log
 from typing import Any
 
 from kng.core.lattice import Lattice
+from kng.core.noise.moments import MomentNoise
+from kng.core.noise.parabola import leading, named
 from kng.core.noise.ranks import RankNoise
 from kng.core.noise.ratio import RatioNoise
 from kng.core.noise.share import ShareNoise
@@ -122,13 +124,24 @@ def _is_hull(norm: Any, reach: Sequence[Fraction]) -> bool:
             row[j] = 1 / (2 * w)
             wanted.add(tuple(row))
     found = getattr(norm.shape, "facets", ())
-    return {_leading(tuple(facet)) for facet in found} == wanted
+    return {leading(tuple(facet)) for facet in found} == wanted
 
 
-def _leading(facet: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-    """Return one of a facet and its opposite: the one whose first number is positive."""
-    first = next(v for v in facet if v)
-    return facet if first > 0 else tuple(-v for v in facet)
+def variance_noise(plan: NoisePlan, drawn: Point) -> MomentNoise | None:
+    """Return the noise of a variance, which is read off noisy sums of y and y^2."""
+    change = _change(plan)
+    if change is None:
+        return None
+    sums: Any = plan.problem.loss.sums  # type: ignore[attr-defined]
+    unit, last = plan.problem.unit, sums.records.last[0]
+    number = None if counted(unit) else unit.neighbours.n
+    return MomentNoise(drawn, change, plan.rate, last, number, sums.ddof, sums.half)
+
+
+@lru_cache(maxsize=64)
+def _change(plan: NoisePlan) -> str | None:
+    """Return the name of the polytope that noise on two moments is drawn in."""
+    return named(getattr(plan.problem.norm.shape, "facets", ()))
 
 
 def rank_noise(plans: Sequence[DensityPlan], quantiles: Sequence[Fraction]) -> RankNoise | None:

@@ -25,7 +25,7 @@ from kng.core.records import GroupedSource, Source
 from kng.core.release import Fact, Release
 from kng.corridor import Answer, Stage, release
 from kng.domains import Whole
-from kng.estimators.noisy import share_noise, sum_noise
+from kng.estimators.noisy import share_noise, sum_noise, variance_noise
 from kng.estimators.planned import planned
 from kng.estimators.request import Request
 from kng.losses.summed import ReadSums, Summed
@@ -94,10 +94,12 @@ def released(
 
 
 def _noise(statistic: str, plan: NoisePlan, drawn: Point) -> Noise | None:
-    """Return what is known of the noise; of a variance nothing."""
+    """Return what is known of the noise."""
     if statistic in _PLAIN:
         return sum_noise(plan, _ONE, plan.problem.answers)
-    return share_noise(plan, drawn) if statistic == "proportion" else None
+    if statistic == "variance":
+        return variance_noise(plan, drawn)
+    return share_noise(plan, drawn)
 
 
 def one_column(bounds: Bounds, statistic: str) -> Bounds:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kng.core.noise.grouped import GroupedNoise
+from kng.core.noise.moments import MomentNoise
 from kng.core.noise.predicted import PredictedNoise
 from kng.core.noise.ranks import RankNoise
 from kng.core.noise.ratio import RatioNoise
@@ -13,7 +14,7 @@ from kng.core.noise.share import ShareNoise
 from kng.core.noise.sums import SumNoise
 from kng.core.parts import Point
 
-Noise = SumNoise | RatioNoise | ShareNoise | RankNoise | PredictedNoise | GroupedNoise
+Noise = SumNoise | RatioNoise | ShareNoise | MomentNoise | RankNoise | PredictedNoise | GroupedNoise
 
 # Says what is known of the noise once points are drawn; post-processing.
 Noisy = Callable[[Sequence[Point]], Noise | None]
@@ -30,6 +31,8 @@ def noise_from(facts: Any) -> Noise | None:
             return RatioNoise.from_mapping(facts)
         case ShareNoise.form:
             return ShareNoise.from_mapping(facts)
+        case MomentNoise.form:
+            return MomentNoise.from_mapping(facts)
         case RankNoise.form:
             return RankNoise.from_mapping(facts)
         case PredictedNoise.form:
