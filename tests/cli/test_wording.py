@@ -137,7 +137,7 @@ REFUSED = [
     (("expectile", *FIT, "--expectile", "1"), "--expectile must lie strictly between 0 and 1"),
     (
         ("mean", *AGE, "--mechanism", "exponential", "--norm", "l1"),
-        "--mechanism exponential weighs",
+        "--mechanism exponential has no norm",
     ),
     (("median", *AGE, "--threads", "0"), "--threads must be a whole number of at least 1, got 0."),
     (
