@@ -313,7 +313,7 @@ def test_addresses_that_lead_nowhere(people, ledger):
 @pytest.mark.parametrize(
     ("stated", "says"),
     [
-        ({}, "needs the name of a table or a query"),
+        ({}, "needs the name of a table, or else a query"),
         ({"table": "people", "query": "SELECT x FROM people"}, "one of them"),
         ({"table": "people", "separator": ";"}, "separator means nothing for PostgreSQL"),
         ({"table": "people", "rows_per_record": 2}, "each record is one row"),

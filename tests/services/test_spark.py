@@ -350,7 +350,7 @@ def test_columns_that_are_not_there_or_no_numbers(frame):
 
 def test_streams_and_what_is_no_frame(spark, frame):
     refused(spark.readStream.format("rate").load(), "is a stream")
-    refused(frame.rdd, "is no table|must be")
+    refused(frame.rdd, "is not a table|must be")
     for module, says in (
         ("pyspark.sql.connect.dataframe", "Connect"),
         ("pyspark.pandas", "to_spark"),
