@@ -43,7 +43,7 @@ def test_in_many_coordinates_the_length_is_that_of_the_box():
 def test_so_many_half_spaces(d, m):
     rows, limits = random_rows(np.random.default_rng(d), d, m)
     if m < 2 * d:
-        with pytest.raises(SpecError, match="Polytope is unbounded: nothing keeps coordinate"):
+        with pytest.raises(SpecError, match="Polytope is unbounded: coordinate"):
             Polytope(rows, limits)
         return
     polytope = Polytope(rows, limits)
@@ -68,8 +68,8 @@ def points_theta(k: list[int], d: int) -> tuple[F, ...]:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Polytope([[1, 0]], [1]), "Polytope is unbounded: .* coordinate 0 .* small"),
-        (lambda: Polytope(CUBE[:3], [1] * 3), "Polytope is unbounded: .* coordinate 1 .* small"),
+        (lambda: Polytope([[1, 0]], [1]), "Polytope is unbounded: coordinate 0 has no bound below"),
+        (lambda: Polytope(CUBE[:3], [1] * 3), "Polytope is unbounded: coordinate 1 has no bound below"),
         (lambda: Polytope([[1, 1], [-1, -1]], [1, 1]), "Polytope is unbounded"),
         (lambda: Polytope([[1], [-1]], [0, -1]), "Polytope is empty: no theta satisfies its 2"),
         (lambda: Polytope([*CUBE, [0, 0]], [1, 1, 1, 1, -1]), "Polytope is empty"),

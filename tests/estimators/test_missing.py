@@ -248,5 +248,5 @@ def test_estimators_take_a_condition():
     assert by_name.release_.details["where"].startswith("visits <= 0.5")
     beside = MODELS["quantile"](where="visits <= 0.5", epsilon=500).fit(table[NAMES], table["y"])
     assert abs(beside.coef_[0] - 2) < 0.4
-    with pytest.raises(SchemaError, match="no column"):
+    with pytest.raises(SchemaError, match="not a column"):
         MODELS["linear"](where="height > 1", epsilon=1).fit(table[NAMES], table["y"])

@@ -214,7 +214,7 @@ def test_a_ridge_that_finds_nothing_is_not_worth_it():
     ):
         plan = model.plan(n=500)
         assert not plan.feasible
-        assert "a guess; state coef" in plan.shape
+        assert "a guess; state the slopes" in plan.shape
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_a_mean_calibrated_without_absences_would_leak():
     ("data", "where", "says"),
     [
         ([1.0, 2.0], "age > 3", "no column names"),
-        (frame(), "wage > 3", "no column"),
+        (frame(), "wage > 3", "not a column"),
         (frame(), "age >", "ends where"),
         (frame(), 3, "must be a text"),
     ],
