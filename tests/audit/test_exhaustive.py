@@ -18,7 +18,7 @@ from audit.cases import FLOORS, FULL, PROBLEMS, WIDE
 from audit.oracle import RELATIONS, Setting, audit, datasets, sizes
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("records_per_person", [1, 2])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -64,7 +64,7 @@ def text(table: Table, path: Path) -> Path:
     return path
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("statistic", STATISTICS)
@@ -121,7 +121,7 @@ MODELS = {
 COMPLETE = [*product((0, 2, None), (0, 4), "F"), (0, None, "F"), (2, 4, None), (2, 0, "M")]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_loses_at_most_epsilon(model, relation):

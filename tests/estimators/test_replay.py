@@ -84,7 +84,7 @@ def test_nothing_but_the_coefficients_leaves_an_array(way, relation, capfd, capl
         assert outlet(made, X[:0], y[:0], capfd, caplog) == expected
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("way", EACH)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("kind", ["array", "list", "frame"])

@@ -73,7 +73,7 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "estimator", [LINEAR, BALL, HUBER, CHAIN], ids=["linear", "ball", "huber", "chain"]
 )

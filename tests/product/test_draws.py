@@ -97,7 +97,7 @@ def draws(plan: Any, field: Any, bits: Bits) -> Iterator[Any]:
             yield point
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("cell", DRAWN, ids=str)
 def test_draws_follow_the_law_and_not_one_that_is_20_percent_off(cell):
     seen, epsilon, dataset = telling(cell)

@@ -203,7 +203,7 @@ CASES = [
 ]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_proposals_have_the_stated_law(case: Case) -> None:
     plan, field = case.build()
@@ -245,7 +245,7 @@ def splits(case: Case, chosen: list[int]) -> list[Any]:
     return [Proposals.split(frame, chosen), *far_from(frame, chosen)]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("freedom", [1, 3, 13])
 @pytest.mark.parametrize("data", [plain, steep, tilted, long, collinear, at_a_bound, tiny, nobody])
 def test_no_proposal_is_accepted_more_than_surely(data: Any, freedom: int) -> None:

@@ -106,7 +106,7 @@ OBJECTIVE = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", OBJECTIVE)
 def test_objective_perturbation_of_least_squares(name: str) -> None:
     d, n, radius, norm, epsilon, share, relation, intercept = OBJECTIVE[name]
@@ -192,7 +192,7 @@ HUBER = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", HUBER)
 def test_objective_perturbation_of_huber(name: str) -> None:
     d, n, radius, norm, epsilon, share, relation = HUBER[name]

@@ -149,7 +149,7 @@ def test_the_small_box_decides_records():
     assert set(np.sign(records.residual[decided])) == {1.0, -1.0}
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("case", CASES)
 def test_the_law_is_the_stated_one(case):
     plan = plan_of(**CASES[case])

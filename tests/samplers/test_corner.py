@@ -59,7 +59,7 @@ def drawn(proposals: Any, seed: int) -> Array:
 # --- envelopes, at points of the ball and not only where proposals fall --------------------------
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("block", range(8))
 def test_no_envelope_is_exceeded_anywhere_in_the_ball(mechanism, block):
@@ -195,7 +195,7 @@ PLANES = {
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", PLANES)
 def test_the_law_at_the_edge_of_a_ball_is_the_stated_one(name):
     mechanism, setting, kind = PLANES[name]
@@ -277,7 +277,7 @@ def log_normaliser(proposals: Any) -> tuple[float, float]:
     return float(proposals.log_envelope + np.log(mean)), spread / mean / 2**7.5
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("name", [*TIED, "d = 2", "d = 3", "d = 5", "room", "one column twice"])
 def test_every_proposal_has_the_same_normaliser(mechanism, name):
@@ -362,7 +362,7 @@ def test_no_ball_stalls_the_draw(mechanism, kind, radius):
         assert np.exp(log_accept).mean() > 2e-5
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("shrink", [0.97, 0.99, 1.0])
 @pytest.mark.parametrize("d", [12, 24, 30])

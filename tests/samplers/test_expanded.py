@@ -94,7 +94,7 @@ def check(gammas: dict[tuple[int, ...], Fraction], cover: ExpandedCover) -> None
         assert (sides.prod(axis=1) * np.exp(near.min() - upper) <= there * (1 + 1e-12)).all()
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("lean", [0, Fraction(1, 8)], ids=["constant", "varying"])
 @pytest.mark.parametrize("name", FIELDS)
 @pytest.mark.parametrize("d", REACH)
@@ -161,7 +161,7 @@ def draws(plan: SmallPlan, field, size: int):
     return found
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("case", LAWS)
 def test_the_law_is_the_stated_one(case):
     d, norm_name, name, domain, lean = LAWS[case]

@@ -170,7 +170,7 @@ def two_sample(left: np.ndarray, right: np.ndarray, cells: np.ndarray) -> float:
     return float(chi2.sf(gap.sum(), int(kept.sum()) - 1))
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("function", "wrong"),
     [(Logistic(), Fraction(36, 10)), (Huber(0.5), Fraction(25, 10))],
