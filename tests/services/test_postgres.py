@@ -314,7 +314,7 @@ def test_addresses_that_lead_nowhere(people, ledger):
     ("stated", "says"),
     [
         ({}, "needs the name of a table, or else a query"),
-        ({"table": "people", "query": "SELECT x FROM people"}, "one of them"),
+        ({"table": "people", "query": "SELECT x FROM people"}, "or else a query"),
         ({"table": "people", "separator": ";"}, "separator means nothing for PostgreSQL"),
         ({"table": "people", "rows_per_record": 2}, "each record is one row"),
     ],
