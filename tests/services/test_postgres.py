@@ -370,7 +370,7 @@ def test_the_shell(people, tmp_path, capfd):
     words = ["--query", text, "--rows-per-record", "1", "--neighbours", "add-remove"]
     code, out, err = shell("mean", address, *words, *ask)
     assert (code, err) == (0, "")
-    assert "rows-per-record" in out
+    assert "rows per record" in out
     for wrong in wrong_addresses(people):
         code, out, err = shell("median", wrong, "--table", "people", *charged)
         assert (code, out) == (4, "")
